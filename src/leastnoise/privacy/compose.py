@@ -1,0 +1,313 @@
+"""Composition of privacy losses by tilted FFT, with a bound on everything that can go wrong.
+
+Let S be the sum of the losses of all releases. With the tilt θ ≥ 0 and K(θ) the sum of their log-moment generating functions,
+
+    δ(ε) = E[(1 − e^(ε−S))_+] = e^(K(θ)−θε) · Ẽ[e^(−θ(S−ε)) (1 − e^(ε−S))_+],
+
+Ẽ being the expectation under the tilted law. At the saddle point, K'(θ) = ε, the tilted S is centred at ε and the second factor is
+of moderate size, so its absolute error in the FFT is a relative error of δ: 1e-30 is as easy as 1e-3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from leastnoise.errors import AccountingError
+from leastnoise.privacy.single import ULP, SingleLoss, TableLoss
+from leastnoise.shells import Floats
+
+Parts = Sequence[tuple[SingleLoss, int]]
+
+_WRAP = 32.0  # the window loses or wraps e^−32 = 1e-14 of the tilted mass
+_MASS_ROUNDING = 1e-14  # relative error of a probability, a release
+LOSS_ROUNDING = 8.0 * ULP  # error of a loss, a release, relative to 1 + its size
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How finely to work: `accuracy` is the relative rise of ε that discretisation may cause."""
+
+    accuracy: float = 1e-6
+    most_points: int = 2**22
+
+
+@dataclass(frozen=True)
+class Saddle:
+    """Where to look: tilt, centre and spread of the tilted sum."""
+
+    theta: float
+    centre: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Window:
+    """The tilted law of the sum on grid points first … first+size−1 of pitch h, and what is known of its errors."""
+
+    pitch: float
+    first: int
+    theta: float
+    log_scale: float  # K(θ) of the discretised losses
+    tilted: Floats
+    point_error: float  # bound on the error of each entry of `tilted`
+    lost_above: float  # bound on the tilted mass above the window
+    centre: float
+    releases: int
+    spread: float  # sum over the releases of the largest size of a finite loss
+
+    @property
+    def low(self) -> float:
+        return self.first * self.pitch
+
+    @property
+    def high(self) -> float:
+        return (self.first + self.tilted.size - 1) * self.pitch
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Suffix sums of q·e^(−θ(s−centre)) and q·e^(−(θ+1)(s−centre))."""
+        s = self.pitch * (self.first + np.arange(self.tilted.size)) - self.centre
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # far below the centre, where it is not used
+            one = self.tilted * np.exp(-self.theta * s)
+            two = one * np.exp(-s)
+            return np.cumsum(one[::-1])[::-1], np.cumsum(two[::-1])[::-1]
+
+    def log_delta(self, epsilon: float, *, upper: bool) -> float:
+        """log of the upper (or lower) bound on δ(ε) of the discretised losses; finite losses only."""
+        slack = LOSS_ROUNDING * (self.releases + self.spread)
+        at = epsilon - slack if upper else epsilon + slack
+        index = math.floor(at / self.pitch) + 1 - self.first
+        if index < 0:
+            return 0.0 if upper else -math.inf
+        one, two = self._sums
+        value = summed = 0.0
+        if index < one.size:
+            # Σ_{s>ε} q e^(−θ(s−c)) (1 − e^(ε−s)), then moved from the centre c to ε.
+            move = math.exp(min(self.theta * (at - self.centre), 700.0))
+            summed = float(one[index]) * move
+            value = max(summed - math.exp(at - self.centre) * float(two[index]) * move, 0.0)
+            if not math.isfinite(value):
+                return math.inf if upper else -math.inf
+        size = self.tilted.size
+        points = min(float(size), 1.0 / -math.expm1(-max(self.theta, 1e-300) * self.pitch))
+        error = self.point_error * points + ULP * size * summed
+        rounding = _MASS_ROUNDING * self.releases
+        if upper:
+            beyond = self.lost_above * math.exp(-self.theta * max(self.high - at, 0.0))
+            total = (value + error + beyond) * (1.0 + rounding)
+        else:
+            total = (value - error) * (1.0 - min(rounding, 1.0))
+        return self.log_scale - self.theta * at + math.log(total) if total > 0 else -math.inf
+
+
+def cumulants(parts: Parts, theta: float) -> tuple[float, float, float]:
+    """K, K', K'' of the sum of all losses."""
+    total = np.zeros(3)
+    for loss, count in parts:
+        total += count * np.array(loss.cumulants(theta))
+    return float(total[0]), float(total[1]), float(total[2])
+
+
+def saddle_for_delta(parts: Parts, delta: float) -> Saddle:
+    """The saddle point whose approximate δ, e^(K−θK')/(θ(1+θ)√(2πK'')), is `delta`."""
+
+    def excess(theta: float) -> float:
+        k, mean, variance = cumulants(parts, theta)
+        if not variance > 0:
+            return -math.inf
+        return k - theta * mean - math.log(theta * (1 + theta)) - 0.5 * math.log(2 * math.pi * variance) - math.log(delta)
+
+    return _saddle(parts, _tilt(parts, lambda theta: excess(theta) > 0))
+
+
+def saddle_for_epsilon(parts: Parts, epsilon: float) -> Saddle:
+    """The tilt with K'(θ) = ε; 0 if the sum lies above ε on average."""
+    if cumulants(parts, 0.0)[1] >= epsilon:
+        return _saddle(parts, 0.0)
+    return _saddle(parts, _tilt(parts, lambda theta: cumulants(parts, theta)[1] < epsilon))
+
+
+def _tilt(parts: Parts, too_small: Callable[[float], bool]) -> float:
+    """The least tilt that is not too small, to 0.1 %, but never so large that the sum sits at its largest value almost surely:
+    beyond that a tilt gains nothing and only magnifies the splitting of the losses."""
+
+    def enough(log_theta: float) -> bool:
+        theta = math.exp(log_theta)
+        return _below_largest(parts, theta) < 0.5 or not too_small(theta)
+
+    high = -0.5 * math.log(max(cumulants(parts, 0.0)[2], 1e-300))
+    if enough(high - 3.0):
+        return math.exp(high - 3.0)
+    while not enough(high):
+        high += 1.0
+    low = high - 1.0 if not enough(high - 1.0) else high - 3.0
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return math.exp(high)
+
+
+def _below_largest(parts: Parts, theta: float) -> float:
+    """Expected number of releases whose loss, under the tilt, is not its largest."""
+    return sum(count * loss.share_below_largest(theta) for loss, count in parts)
+
+
+def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> float:
+    """The grid pitch at which splitting raises ε by about `accuracy`·ε: it adds a variance of about h²/6 a release, and with it
+    (θ+1)/2 of that to ε. One kind of bounded loss gets a grid on which its largest loss is a point and not split."""
+    releases = _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
+    pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * saddle.deviation) / (max(releases, 0.1) * (saddle.theta + 1.0)))
+    for loss, _ in parts:
+        if not math.isfinite(loss.largest):
+            pitch = min(pitch, 0.25 * math.sqrt(loss.cumulants(0.0)[2]))
+    return aligned(parts, pitch)
+
+
+def aligned(parts: Parts, pitch: float) -> float:
+    """At most `pitch`, a whole part of the largest loss where there is only one kind of loss."""
+    largest = parts[0][0].largest
+    if len(parts) == 1 and math.isfinite(largest) and largest > 0:
+        return largest / math.ceil(largest / pitch)
+    return pitch
+
+
+def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tuple[Window, float]:
+    """The tilted law of the sum near `saddle.centre`, and the mass of infinite loss that truncation added, all releases."""
+    tables = [(_discretised(loss, saddle, pitch, count), count) for loss, count in parts]
+    grids = [_Grid.of(table, pitch, saddle.theta) for table, _ in tables]
+    counts = [count for _, count in parts]
+    below, above = _reach(grids, counts, saddle)
+    size = fft.next_fast_len(math.ceil((below + above) / pitch) + 8, real=True)
+    if size > most_points:
+        raise AccountingError(
+            f"Composing {sum(counts)} releases to the requested accuracy needs {size} grid points, more than {most_points}."
+        )
+    first = math.floor((saddle.centre - below) / pitch) - 2
+    unit = 4.0 * ULP * math.log2(size + 2.0)  # relative error of one FFT in the 2-norm
+    spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
+    smallest = np.ones(size // 2 + 1)
+    coefficient_error = 0.0
+    for grid, count in zip(grids, counts, strict=True):
+        folded = np.bincount(grid.index % size, weights=grid.tilted, minlength=size)
+        one = fft.rfft(folded)
+        spectrum *= one**count
+        smallest = np.minimum(smallest, np.abs(one))
+        coefficient_error += count * (unit * math.sqrt(size) * float(np.linalg.norm(folded)) + 4.0 * ULP)
+    tilted = np.roll(fft.irfft(spectrum, size), -(first % size))
+    size_of = np.abs(spectrum)
+    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| < 1/2.
+    if coefficient_error > 0.01:
+        raise AccountingError(f"Floating-point error of {sum(counts)} compositions cannot be bounded; use fewer grid points.")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        leverage = np.where(smallest > 0, np.minimum(size_of / smallest, 1.0), 1.0)
+    point_error = 2.0 * coefficient_error * (2.0 * float(np.sum(leverage)) / size) + unit * float(np.linalg.norm(tilted))
+    window = Window(
+        pitch=pitch,
+        first=first,
+        theta=saddle.theta,
+        log_scale=sum(count * grid.log_scale for grid, count in zip(grids, counts, strict=True)),
+        tilted=np.maximum(tilted, 0.0),
+        point_error=point_error,
+        lost_above=_lost_above(grids, counts, saddle, (first + size - 1) * pitch),
+        centre=saddle.centre,
+        releases=sum(counts),
+        spread=sum(count * table.spread for table, count in tables),
+    )
+    both = zip(tables, parts, strict=True)
+    truncated = sum(count * max(table.infinite - loss.infinite, 0.0) for (table, count), (loss, _) in both)
+    return window, truncated
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """One release on the grid: point indices and the tilted probabilities there, which sum to 1; log_scale = K(θ)."""
+
+    index: NDArray[np.int64]
+    tilted: Floats
+    log_scale: float
+    pitch: float
+
+    @staticmethod
+    def of(table: TableLoss, pitch: float, theta: float) -> _Grid:
+        """Connect-the-Dots: a loss ℓ between grid points gives (1 − e^(−(ℓ−lower)))/(1 − e^(−h)) of its mass to the upper one."""
+        lower = np.floor(table.loss / pitch)
+        part = np.clip(table.loss - lower * pitch, 0.0, pitch)
+        whole = -math.expm1(-pitch)
+        up = -np.expm1(-part) / whole
+        down = np.exp(-part) * -np.expm1(part - pitch) / whole
+        tilt = table.log_p + theta * pitch * lower
+        top = float(tilt.max()) if np.isfinite(tilt.max()) else 0.0
+        base = np.exp(tilt - top)
+        index = lower.astype(np.int64)
+        span_low = int(index.min())
+        sums = np.bincount(
+            np.concatenate([index, index + 1]) - span_low,
+            weights=np.concatenate([base * down, base * up * math.exp(theta * pitch)]),
+        )
+        total = float(sums.sum())
+        if not total > 0:
+            raise AccountingError("A release has no finite privacy loss: the shifted law shares no point with the law.")
+        weights = np.asarray(sums / total, dtype=np.float64)
+        held = np.flatnonzero(weights > 0)
+        return _Grid(held + span_low, weights[held], top + math.log(total), pitch)
+
+    def log_moment(self, tau: float) -> float:
+        """log Ẽ[e^(τL)]."""
+        exponent = self._log_tilted + tau * self.pitch * self.index
+        top = float(exponent.max())
+        return top + math.log(float(np.sum(np.exp(exponent - top))))
+
+    @cached_property
+    def _log_tilted(self) -> Floats:
+        return np.log(self.tilted)
+
+
+def _discretised(loss: SingleLoss, saddle: Saddle, pitch: float, count: int) -> TableLoss:
+    """The loss as a table; unbounded losses are cut where the rest matters less than 1e-14 of δ."""
+    if isinstance(loss, TableLoss):
+        return loss
+    if math.isfinite(loss.largest):
+        return loss.table(pitch, -loss.largest, loss.largest)
+    # Gaussian: the loss is normal, also under the tilt, with mean (θ+½)μ² and deviation μ; 17 deviations leave 1e-64 of it.
+    reach = 17.0 * math.sqrt(loss.cumulants(0.0)[2])
+    return loss.table(pitch, loss.cumulants(0.0)[1] - reach, loss.cumulants(saddle.theta)[1] + reach)
+
+
+def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tuple[float, float]:
+    """How far below and above the centre the window must go so that at most e^−32 of the tilted mass is outside (Chernoff)."""
+    reaches = []
+    for sign in (-1.0, 1.0):
+        guard = saddle.theta if sign > 0 else 0.0  # mass above the window also carries the factor e^(−θ·distance)
+        best = math.inf
+        scale = math.sqrt(2.0 * _WRAP) / max(saddle.deviation, 1e-300)
+        for tau in scale * np.array([0.25, 0.4, 0.63, 1.0, 1.6]):
+            moment = sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True))
+            best = min(best, (moment - sign * tau * saddle.centre + _WRAP) / (tau + guard))
+        farthest = sum(c * abs(int(g.index[-1 if sign > 0 else 0]) * g.pitch) for g, c in zip(grids, counts, strict=True))
+        reaches.append(min(max(best, 4.0 * grids[0].pitch), farthest + abs(saddle.centre) + 4.0 * grids[0].pitch))
+    return reaches[0], reaches[1]
+
+
+def _lost_above(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, top: float) -> float:
+    """Chernoff bound on the tilted mass above the window."""
+    highest = sum(count * int(grid.index[-1]) for grid, count in zip(grids, counts, strict=True)) * grids[0].pitch
+    if highest <= top:
+        return 0.0
+    scale = math.sqrt(2.0 * _WRAP) / max(saddle.deviation, 1e-300)
+    exponents = [
+        sum(count * grid.log_moment(tau) for grid, count in zip(grids, counts, strict=True)) - tau * top
+        for tau in scale * np.array([0.25, 0.4, 0.63, 1.0, 1.6])
+    ]
+    return math.exp(min(min(exponents), 0.0))
+
+
+def _saddle(parts: Parts, theta: float) -> Saddle:
+    _, mean, variance = cumulants(parts, theta)
+    return Saddle(theta, mean, math.sqrt(max(variance, 0.0)))

@@ -1,0 +1,136 @@
+"""From a law and a sensitivity to the privacy loss of one release."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from leastnoise import overlap, shells
+from leastnoise.classic import shift_in_steps
+from leastnoise.closed_form import GaussianNoise, LaplaceNoise
+from leastnoise.errors import AccountingError, UnsupportedError, positive
+from leastnoise.lattice import LatticeNoise, is_non_increasing
+from leastnoise.noise import Noise
+from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf, log_ratio
+from leastnoise.shells import Floats
+
+_FAR = 150.0  # joint laws: shells are listed until e^−150 of the mass is left, which then counts at the largest loss
+_FAINT = -180.0  # joint laws: pairs of log-probability below this are lumped at the largest loss
+_LARGEST_DEVIATION = 1e-9
+_MOST_WORK = 100_000_000  # pairs × shifts a non-monotone joint law may need
+
+
+def single_loss(noise: Noise, sensitivity: float) -> SingleLoss:
+    """The exact loss of one release of `noise` when one person can move each answer by up to `sensitivity`."""
+    s = positive("sensitivity", sensitivity)
+    if isinstance(noise, GaussianNoise):
+        return GaussianLoss(s / noise.sigma)
+    if isinstance(noise, LaplaceNoise):
+        return LaplaceLoss(s / noise.scale)
+    if isinstance(noise, LatticeNoise):
+        return lattice_loss(noise, shift_in_steps(s, noise.step))
+    raise UnsupportedError(f"{type(noise).__name__} has no privacy loss here.")
+
+
+def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
+    """The loss for shifts of up to `shift` lattice steps in each coordinate: the corner if the law is monotone, else the worst."""
+    if noise.dimension == 1:
+        shifts = (shift,) if noise.is_monotone else range(1, shift + 1)
+        tables = tuple(_line_table(noise, t) for t in shifts)
+        return tables[0] if len(tables) == 1 else WorstOf(tables)
+    reach = _reach(noise, shift)
+    log_h = noise.log_pmf(np.arange(reach + shift + 1)) - math.log(noise.total)
+    if noise.is_monotone:
+        return _joint_table(noise, log_h, overlap.corner_pairs(noise.dimension, shift, reach + shift), reach, shift)
+    filled, deviation = _with_centre_filled(noise, log_h)
+    if deviation < _LARGEST_DEVIATION and is_non_increasing(filled):
+        pairs = overlap.corner_pairs(noise.dimension, shift, reach + shift)
+        return replace(_joint_table(noise, filled, pairs, reach, shift), deviation=deviation)
+    choices = math.comb(shift + noise.dimension, noise.dimension) - 1
+    if choices * (reach + shift) ** 2 > _MOST_WORK:
+        raise AccountingError(
+            f"A joint law on {noise.dimension} answers that is not non-increasing has {choices} shifts to check, too many; "
+            "make it non-increasing."
+        )
+    vectors = overlap.box_shifts(noise.dimension, shift)
+    return WorstOf(tuple(_joint_table(noise, log_h, overlap.shifted_pairs(v, reach + shift), reach, shift) for v in vectors))
+
+
+def shift_tables(noise: LatticeNoise, shift: int) -> tuple[TableLoss, ...]:
+    """The tables behind `lattice_loss`: one for a monotone law, one a shift otherwise."""
+    loss = lattice_loss(noise, shift)
+    return loss.tables if isinstance(loss, WorstOf) else (loss,)  # type: ignore[return-value]
+
+
+def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
+    """One answer, shift t: x from −N to N+t one by one; beyond, both P(x) and P(x−t) are in the tail and the loss is ±t·log r."""
+    last = noise.last
+    p = noise.pmf(np.arange(last + t + 1)) / noise.total
+    pairs = overlap.corner_pairs(1, t, last + t)
+    ours, theirs = p[pairs.i], p[pairs.j]
+    held = ours > 0
+    lost = held & (theirs == 0)
+    both = held & ~lost
+    loss, log_p = log_ratio(ours[both], theirs[both]), np.log(ours[both])
+    if noise.tail_ratio is not None:
+        slope = -t * math.log(noise.tail_ratio)
+        side = math.log(p[last]) + math.log(noise.tail_ratio) - math.log1p(-noise.tail_ratio)
+        loss = np.concatenate([loss, [slope, -slope]])
+        log_p = np.concatenate([log_p, [side, side - slope]])
+    if not loss.size:  # every point of P has left the support of Q
+        loss, log_p = np.zeros(1), np.full(1, -np.inf)
+    return TableLoss(loss, log_p, float(np.sum(ours[lost]))).merged()
+
+
+def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int) -> TableLoss:
+    """Several answers: pairs of shells up to `reach`; the mass beyond counts at the largest loss that can occur there."""
+    inside = (pairs.i <= reach) & (log_h[pairs.i] > -np.inf)
+    i, j, log_p = pairs.i[inside], pairs.j[inside], (log_h[pairs.i] + pairs.log_count)[inside]
+    lost = log_h[j] == -np.inf
+    infinite = float(np.sum(np.exp(log_p[lost])))
+    i, j, log_p = i[~lost], j[~lost], log_p[~lost]
+    loss = log_h[i] - log_h[j]
+    faint = log_p < _FAINT
+    largest = float(loss[~faint].max(initial=0.0))
+    rest = 0.0
+    if noise.tail_ratio is not None:
+        largest = max(largest, -shift * math.log(noise.tail_ratio))
+        rest = _mass_beyond(noise, reach)
+    infinite += float(np.sum(np.exp(log_p[faint & (loss > largest)])))
+    rest += float(np.sum(np.exp(log_p[faint & (loss <= largest)])))
+    loss, log_p = loss[~faint], log_p[~faint]
+    if rest > 0 or not loss.size:
+        with np.errstate(divide="ignore"):
+            loss, log_p = np.append(loss, largest), np.append(log_p, np.log(rest))
+    return TableLoss(loss, log_p, infinite)
+
+
+def _reach(noise: LatticeNoise, shift: int) -> int:
+    """The last shell to list for a joint law: the whole support, or so far that both laws are in the tail and little is left."""
+    if noise.tail_ratio is None:
+        return noise.last
+    return noise.last + shift + math.ceil(_FAR / -math.log(noise.tail_ratio))
+
+
+def _mass_beyond(noise: LatticeNoise, reach: int) -> float:
+    """Upper bound on the mass beyond shell `reach` ≥ N: consecutive shells of the tail shrink by factors that fall with k."""
+    here, following = noise.extended(reach + 1)[-2:]
+    if here == 0.0:
+        return float(np.finfo(np.float64).tiny)
+    rho = float(following / here)
+    return math.inf if rho >= 1.0 else float(here) * rho / (1.0 - rho)
+
+
+def _with_centre_filled(noise: LatticeNoise, log_h: Floats) -> tuple[Floats, float]:
+    """The law with empty inner shells filled at the height of the first full one, and its distance from the given law.
+
+    In many dimensions the inner shells hold less mass than can be stored or sampled, so they are empty and the law rises there.
+    The filled law differs by the mass filled in, and that is charged to δ.
+    """
+    empty = int(np.argmax(log_h > -np.inf))
+    filled = log_h.copy()
+    filled[:empty] = log_h[empty]
+    added = float(np.sum(np.exp(log_h[empty] + shells.log_shell_count(noise.dimension, np.arange(empty)))))
+    return filled - math.log1p(added), added
