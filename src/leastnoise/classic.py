@@ -19,6 +19,7 @@ from leastnoise.noise import Domain
 from leastnoise.shells import Floats
 
 _SMALLEST = 690.0  # −log of the smallest weight kept next to a weight of 1
+_MOST_SHELLS = 10_000_000
 _STAIRS_END = 70.0  # e^−70 = 4e-31: beyond, the staircase goes on as a smooth geometric tail of the same loss
 
 
@@ -49,20 +50,25 @@ def generalized_gaussian(
     sigma, exponent, batch = positive("sigma", sigma), positive("exponent", exponent), positive_integer("batch", batch)
     step = lattice_step(sigma, sensitivity, step, domain)
 
+    # Laws as heavy as the exponential stop early: their geometric tail goes on as they would, or nearly.
+    end = _end_exponent(batch, exponent, _SMALLEST if exponent > 1 else 80.0)
+
     def law(log_b: float) -> LatticeNoise:
         b = math.exp(log_b)
-        if exponent == 1.0:  # its own geometric tail; joint laws keep the shells up to well beyond their fullest one, about batch·b
-            last = 0 if batch == 1 else math.ceil(b * (50.0 + 3.0 * batch))
-            weights = -np.arange(last + 1) / b
-            return LatticeNoise.from_log_weights(weights, math.exp(-1.0 / b), step=step, domain=domain, dimension=batch)
-        # Heavier than exponential: the far end matters less than its length, so stop at e^−80.
-        end = 80.0 if exponent < 1 else _SMALLEST
-        last = math.floor(b * (end + 3.0 * (batch - 1)) ** (1.0 / exponent))
-        exponents = (np.arange(last + 2) / b) ** exponent
+        if exponent == 1.0:  # its own geometric tail; joint laws keep the shells up to well beyond their fullest one
+            last = 0 if batch == 1 else math.ceil(b * end)
+            weights, ratio = -np.arange(last + 1) / b, math.exp(max(-1.0 / b, -_SMALLEST))
+            return LatticeNoise.from_log_weights(weights, ratio, step=step, domain=domain, dimension=batch)
+        length = b * end ** (1.0 / exponent)
+        if length > _MOST_SHELLS:
+            raise InvalidParameterError("exponent", exponent, f"to give at most {_MOST_SHELLS} shells; its tail is too heavy")
+        last = math.floor(length)
+        with np.errstate(over="ignore"):
+            exponents = (np.arange(last + 2) / b) ** exponent
         ratio = math.exp(max(exponents[-2] - exponents[-1], -_SMALLEST))
         return LatticeNoise.from_log_weights(-exponents[:-1], ratio, step=step, domain=domain, dimension=batch)
 
-    return _at_deviation(law, sigma, step, domain)
+    return _at_deviation(law, sigma, step, domain, lambda wanted: _log_scale(wanted, exponent, batch))
 
 
 def discrete_gaussian(sigma: float) -> LatticeNoise:
@@ -109,8 +115,9 @@ def lattice_step(sigma: float, sensitivity: float, step: float | None, domain: s
     one_of("domain", domain, ("real", "integer"))
     sensitivity = positive("sensitivity", sensitivity)
     if domain == "integer":
-        if step not in (None, 1, 1.0):
+        if step is not None and positive("step", step) != 1.0:
             raise InvalidParameterError("step", step, 'to be 1 for domain="integer"')
+        positive_integer("sensitivity", sensitivity)
         return 1.0
     if step is not None:
         shift_in_steps(sensitivity, positive("step", step))
@@ -128,8 +135,27 @@ def shift_in_steps(sensitivity: float, step: float) -> int:
     return m
 
 
-def _at_deviation(law: Callable[[float], LatticeNoise], sigma: float, step: float, domain: str) -> LatticeNoise:
-    """The member of a one-parameter family, growing with its parameter log b, that has standard deviation `sigma`."""
+def _end_exponent(batch: int, exponent: float, drop: float) -> float:
+    """E = (k/b)^exponent at which the mass of a shell, k^(batch−1) e^(−E), has fallen by e^−drop from its largest value."""
+    peak = (batch - 1) / exponent
+    if peak == 0.0:
+        return drop
+    return float(optimize.brentq(lambda e: e - peak - peak * math.log(e / peak) - drop, peak, 2.0 * peak + 4.0 * drop))
+
+
+def _log_scale(wanted: float, exponent: float, batch: int) -> float:
+    """log b of the law of variance about `wanted`, in lattice units without the bins' own."""
+    d, q = float(batch), exponent
+    if wanted < 0.25:  # almost all mass at 0: 2·3^(d−1) points of shell 1 have |x_1| = 1, each of weight e^(−b^−q)
+        return -math.log(math.log(2.0 / wanted) + (d - 1.0) * math.log(3.0)) / q
+    # Without a lattice: E‖x‖² = b² Γ((d+2)/q)/Γ(d/q), and one coordinate has the share (d+2)/(3d) of it.
+    return 0.5 * (math.log(3.0 * d / (d + 2.0) * wanted) + math.lgamma(d / q) - math.lgamma((d + 2.0) / q))
+
+
+def _at_deviation(
+    law: Callable[[float], LatticeNoise], sigma: float, step: float, domain: str, guess: Callable[[float], float]
+) -> LatticeNoise:
+    """The member of a one-parameter family, growing with its parameter log b, of standard deviation `sigma`."""
     least = step / math.sqrt(12.0) if domain == "real" else 0.0
     if sigma <= least * (1.0 + 1e-9):
         raise InvalidParameterError("sigma", sigma, f"to exceed the standard deviation {least:.6g} of one bin; take a smaller step")
@@ -138,22 +164,22 @@ def _at_deviation(law: Callable[[float], LatticeNoise], sigma: float, step: floa
         return math.log(law(log_b).variance - (least * (1.0 - 1e-12)) ** 2) - target
 
     target = math.log(sigma**2 - (least * (1.0 - 1e-12)) ** 2)
-    low = high = math.log(sigma / step)
+    low = high = guess((sigma**2 - (least * (1.0 - 1e-12)) ** 2) / step**2)
+    width = 0.01
     while excess(low) > 0:
-        low -= 1.0
+        low, width = low - width, 2.0 * width
     while excess(high) < 0:
-        high += 1.0
+        high, width = high + width, 2.0 * width
     return law(optimize.brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200))
 
 
 def _best_staircase(sigma: float, m: int, step: float, domain: str) -> tuple[int, float]:
     """(bins on each side of the middle one that share level 0, ε): the pair of least ε among those of variance sigma²."""
     budget = (sigma / step) ** 2 - (1.0 / 12.0 if domain == "real" else 0.0)
-    flat = np.arange(m, dtype=np.float64)
-    least = flat * (flat + 1.0) / 3.0  # variance as ε → ∞
     if budget <= 0:
         raise InvalidParameterError("sigma", sigma, f"to exceed the standard deviation {step / math.sqrt(12):.6g} of one bin")
-    flat = flat[least < budget]
+    flat = np.arange(min(m, math.ceil(math.sqrt(3.0 * budget)) + 1), dtype=np.float64)
+    flat = flat[flat * (flat + 1.0) / 3.0 < budget]  # the variance as ε → ∞
     low, high = np.full(flat.size, 1e-12), np.full(flat.size, 1.0)
     while np.any(_staircase_moment(flat, high, m) > budget):
         high = np.where(_staircase_moment(flat, high, m) > budget, 2.0 * high, high)

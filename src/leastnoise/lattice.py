@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike
 
 from leastnoise import cost as costs
 from leastnoise import shells
-from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, open_unit, positive, positive_integer
+from leastnoise.errors import (
+    InvalidParameterError,
+    UnsupportedError,
+    numbers,
+    one_of,
+    open_unit,
+    positive,
+    positive_integer,
+    real_array,
+)
 from leastnoise.noise import Domain, Noise, probabilities
 from leastnoise.shells import Floats
 
@@ -36,15 +45,12 @@ class LatticeNoise(Noise):
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        try:
-            masses = np.array(self.shell_masses, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameterError("shell_masses", self.shell_masses, "to be a list of numbers") from None
+        masses = numbers("shell_masses", self.shell_masses) + 0.0  # a copy of our own, without −0
         if masses.ndim != 1 or masses.size == 0:
-            raise InvalidParameterError("shell_masses", masses.shape, "to have the shape of a non-empty list")
-        bad = np.flatnonzero(~(np.isfinite(masses) & (masses >= 0)))
+            raise InvalidParameterError("shell_masses", self.shell_masses, "to be a non-empty list of numbers")
+        bad = np.flatnonzero(~((masses >= 0) & (masses <= 1.0 + _NORMALISED)))
         if bad.size:
-            raise InvalidParameterError(f"shell_masses[{bad[0]}]", float(masses[bad[0]]), "to be finite and at least 0")
+            raise InvalidParameterError(f"shell_masses[{bad[0]}]", float(masses[bad[0]]), "in [0, 1]")
         masses.flags.writeable = False
         object.__setattr__(self, "shell_masses", masses)
         object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
@@ -64,9 +70,11 @@ class LatticeNoise(Noise):
         weights: ArrayLike, tail_ratio: float | None, *, step: float = 1.0, domain: Domain = "real", dimension: int = 1
     ) -> LatticeNoise:
         """The law with h_k proportional to `weights[k]`, one weight per lattice point at radius k = 0 … N."""
-        weights = np.asarray(weights, dtype=np.float64)
+        weights = numbers("weights", weights)
         if weights.ndim != 1 or weights.size == 0 or not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.max() > 0:
             raise InvalidParameterError("weights", weights, "to be a list of finite numbers, at least 0 and not all 0")
+        if positive_integer("dimension", dimension) == 1:
+            return _normalised(_line_masses(weights / weights.max()), tail_ratio, step, domain, 1)
         with np.errstate(divide="ignore"):
             return LatticeNoise.from_log_weights(np.log(weights), tail_ratio, step=step, domain=domain, dimension=dimension)
 
@@ -75,20 +83,14 @@ class LatticeNoise(Noise):
         log_weights: ArrayLike, tail_ratio: float | None, *, step: float = 1.0, domain: Domain = "real", dimension: int = 1
     ) -> LatticeNoise:
         """As `from_weights`, from logarithms (−inf for an empty shell): the way in for high dimensions."""
-        log_h = np.asarray(log_weights, dtype=np.float64)
+        log_h = numbers("log_weights", log_weights)
         d = positive_integer("dimension", dimension)
-        last = log_h.size - 1
         if log_h.ndim != 1 or not np.any(log_h > -np.inf) or not np.all(log_h < np.inf):
             raise InvalidParameterError("log_weights", log_weights, "to be a list of numbers below inf, not all -inf")
-        if d == 1:  # doubling is exact, so weights that do not rise give a law that does not rise
-            masses = np.exp(log_h - log_h.max()) * np.where(np.arange(last + 1) == 0, 1.0, 2.0)
-        else:
-            log_mass = log_h + shells.log_shell_count(d, np.arange(last + 1))
-            masses = np.exp(log_mass - log_mass.max())
-        total = float(np.sum(masses))
-        if tail_ratio is not None:
-            total += float(masses[-1]) * tail_sum(d, last, open_unit("tail_ratio", tail_ratio))
-        return LatticeNoise(masses / total, tail_ratio, step, domain, d)
+        if d == 1:
+            return _normalised(_line_masses(np.exp(log_h - log_h.max())), tail_ratio, step, domain, d)
+        log_mass = log_h + shells.log_shell_count(d, np.arange(log_h.size))
+        return _normalised(np.exp(log_mass - log_mass.max()), tail_ratio, step, domain, d)
 
     @property
     def last(self) -> int:
@@ -98,7 +100,7 @@ class LatticeNoise(Noise):
     @cached_property
     def total(self) -> float:
         """Mass of all shells and the tail: 1 up to rounding."""
-        return math.fsum(self.shell_masses) + self.tail_mass
+        return math.fsum(self.shell_masses.tolist()) + self.tail_mass
 
     @cached_property
     def tail_mass(self) -> float:
@@ -153,12 +155,21 @@ class LatticeNoise(Noise):
     def expected_cost(self, cost: costs.Cost) -> float:
         """E[c(Z)] for one answer (Prop. 3.5)."""
         inner = cost.per_shell(self.last, self.dimension, self.step, self.domain)
-        total = math.fsum(self.shell_masses * inner)
+        total = math.fsum((self.shell_masses * inner).tolist())
         if self.tail_ratio is None:
             return total
+        if self.dimension == 1 and cost.exponent == 2.0:
+            return total + float(self.shell_masses[-1]) * self.step**2 * self._tail_of_squares()
         radii, weights = shells.geometric_tail(self.dimension, self.last, self.tail_ratio, cost.growth)
         reach = cost.per_shell(int(radii[-1]), self.dimension, self.step, self.domain)[self.last + 1 :]
         return total + float(self.shell_masses[-1]) * float(weights @ reach)
+
+    def _tail_of_squares(self) -> float:
+        """Σ_{k>N} r^(k−N) A_k/Δ² in closed form (Prop. 3.5), terms of one sign; twice that for N = 0, where p_N is not doubled."""
+        r, n = float(self.tail_ratio or 0.0), self.last
+        share = r / (1.0 - r)
+        smear = 1.0 / 12.0 if self.domain == "real" else 0.0
+        return (2.0 if n == 0 else 1.0) * share * (n * n + smear + (2.0 * n + (1.0 + r) / (1.0 - r)) / (1.0 - r))
 
     @cached_property
     def variance(self) -> float:
@@ -168,47 +179,57 @@ class LatticeNoise(Noise):
     def pdf(self, x: ArrayLike) -> Floats:
         if self.domain == "integer":
             raise UnsupportedError("A law on the integers has no density; use pmf.")
-        k = np.floor(np.abs(np.asarray(x, dtype=np.float64)) / self.step + 0.5)
+        k = np.floor(self._place(x) + 0.5)
         return np.asarray(self._coordinate(k) / self.step, dtype=np.float64)
 
     def ccdf(self, x: ArrayLike) -> Floats:
-        x = np.asarray(x, dtype=np.float64)
-        k = np.floor(np.abs(x) / self.step + (0.5 if self.domain == "real" else 0.0))
+        x, place = real_array("x", x), self._place(x)
+        k = np.floor(place + (0.5 if self.domain == "real" else 0.0))
         beyond, here = self._beyond(k), self._coordinate(k)
         if self.domain == "real":
-            part = (k + 0.5) - np.abs(x) / self.step  # share of bin k that lies beyond |x|
+            part = (k + 0.5) - place  # share of bin k that lies beyond |x|
             far = beyond + here * part
             return np.asarray(np.where(x >= 0, far, self.total - far), dtype=np.float64)
         at_least = beyond + np.where(np.abs(x) == k, here, 0.0)
         return np.where(x >= 0, beyond, self.total - at_least)
 
+    def _place(self, x: ArrayLike) -> Floats:
+        """|x| in steps; what is beyond every bin, infinity included, is put at 1e300."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.minimum(np.abs(real_array("x", x)) / self.step, 1e300), dtype=np.float64)
+
     def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
         u = probabilities("u", u)
         low = np.minimum(u, 1.0 - u)
-        # P(Z > z) = low on the positive side; the negative side is its mirror image.
-        k = self._last_with_beyond_above(low)
-        beyond, here = self._beyond(k), self._coordinate(k)
         positive_side = (u < 0.5) if upper else (u > 0.5)
-        if self.domain == "real":
-            with np.errstate(divide="ignore", invalid="ignore"):
-                part = np.where(here > 0, (low - beyond) / here, 0.0)
-            size = self.step * np.maximum(k + 0.5 - part, 0.0)
-            return np.where(positive_side, size, -size)
-        # On the integers the mirror of "smallest z with P(Z > z) ≤ q" is −(smallest z with P(Z > z) < q).
-        strict = np.where(beyond == low, k + 1.0, k)
-        return np.where(positive_side, k, -strict)
+        # Positive side: smallest z with P(Z > z) ≤ low. Negative side, z = −y: largest y with P(Z ≥ y) ≥ low. Their bins differ
+        # where P(Z > k) is low to the bit, and by the length of a gap in the support.
+        k = np.where(positive_side, self._first_at_most(low, strictly=False), self._first_at_most(low, strictly=True))
+        if self.domain == "integer":
+            return np.where(positive_side, k, -k)
+        beyond, here = self._beyond(k), self._coordinate(k)
+        part = np.clip((low - beyond) / np.where(here > 0, here, np.inf), 0.0, 1.0)
+        size = self.step * np.maximum(k + 0.5 - part, 0.0)
+        return np.where(positive_side, size, -size)
 
-    def _last_with_beyond_above(self, low: Floats) -> Floats:
-        """Smallest k with P(one coordinate > k) ≤ low, k ≥ 0."""
+    def _first_at_most(self, low: Floats, *, strictly: bool) -> Floats:
+        """Smallest k ≥ 0 with P(one coordinate > k) ≤ low, or < low."""
         beyond = self._coordinate_tails
         reach = beyond.size - 1
-        k = np.searchsorted(-beyond, -low, side="left").astype(np.float64)
-        if self.tail_ratio is not None and self.dimension == 1:
-            # beyond N: P(Z > k) = P(Z > N)·r^(k−N)
-            with np.errstate(divide="ignore"):
-                more = np.ceil((np.log(low) - np.log(beyond[-1])) / math.log(self.tail_ratio) - 1e-12)
-            k = np.where(k > reach, reach + np.maximum(more, 1.0), k)
-        return np.minimum(k, reach) if self.tail_ratio is None or self.dimension > 1 else k
+        k = np.searchsorted(-beyond, -low, side="right" if strictly else "left").astype(np.float64)
+        if self.tail_ratio is None or self.dimension > 1:
+            return np.minimum(k, reach)
+        # Beyond N: P(Z > k) = P(Z > N)·r^(k−N). The logarithms place k to within one; the probabilities themselves decide.
+        with np.errstate(divide="ignore"):
+            more = np.ceil((np.log(low) - np.log(beyond[-1])) / math.log(self.tail_ratio))
+        far = reach + np.maximum(more, 1.0)
+
+        def enough(k: Floats) -> Floats:
+            return np.asarray(self._beyond(k) < low if strictly else self._beyond(k) <= low)
+
+        far = np.where((far > reach + 1) & enough(far - 1.0), far - 1.0, far)
+        far = np.where(enough(far), far, far + 1.0)
+        return np.where(k > reach, far, k)
 
     @cached_property
     def _coordinate_masses(self) -> Floats:
@@ -255,6 +276,10 @@ class LatticeNoise(Noise):
             return np.where(k > reach, value * self.tail_ratio ** np.maximum(k - reach, 0.0), value)
         return np.where(k > reach, 0.0, value)
 
+    def __reduce__(self) -> tuple[type[LatticeNoise], tuple[Floats, float | None, float, str, int]]:
+        # Through the constructor, so that a copy or a law from another process is as frozen as the original.
+        return LatticeNoise, (self.shell_masses, self.tail_ratio, self.step, self.domain, self.dimension)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatticeNoise):
             return NotImplemented
@@ -282,15 +307,33 @@ def tail_sum(dimension: int, last: int, ratio: float) -> float:
     return float(np.sum(shells.geometric_tail(dimension, last, ratio)[1]))
 
 
+def _line_masses(h: Floats) -> Floats:
+    """Shell masses for one answer. Doubling is exact, so weights that do not rise give a law that does not rise."""
+    return np.asarray(h * np.where(np.arange(h.size) == 0, 1.0, 2.0), dtype=np.float64)
+
+
+def _normalised(masses: Floats, tail_ratio: float | None, step: float, domain: Domain, dimension: int) -> LatticeNoise:
+    """The law whose shell masses are proportional to `masses`, the largest of which is about 1."""
+    total = float(np.sum(masses))
+    if tail_ratio is not None:
+        total += float(masses[-1]) * tail_sum(dimension, masses.size - 1, open_unit("tail_ratio", tail_ratio))
+    masses = masses / total
+    if dimension > 1:
+        # An inner shell below the normal range has lost its accuracy and might seem to rise: leave it empty, as those before it.
+        inner = np.arange(masses.size) < int(np.argmax(masses))
+        masses = np.where(inner & (masses < np.finfo(np.float64).tiny), 0.0, masses)
+    return LatticeNoise(masses, tail_ratio, step, domain, dimension)
+
+
 def _radius(k: ArrayLike) -> Floats:
-    radius = np.abs(np.asarray(k, dtype=np.float64))
+    radius = np.abs(real_array("k", k))
     if not np.all(radius == np.floor(radius)):
         raise InvalidParameterError("k", k, "to be integers")
     return radius
 
 
 def is_non_increasing(log_h: Floats) -> bool:
-    """Whether log_h never rises by more than 8 roundings."""
-    with np.errstate(invalid="ignore"):
-        allowance = 8.0 * np.finfo(np.float64).eps * (1.0 + np.abs(log_h[:-1]))
-        return not bool(np.any(log_h[1:] > log_h[:-1] + allowance))
+    """Whether log_h never rises by more than 8 roundings; an empty shell (−inf) before a full one is a rise."""
+    before, after = log_h[:-1], log_h[1:]
+    size = np.where(np.isfinite(before), np.abs(before), 0.0)
+    return not bool(np.any(after > before + 8.0 * np.finfo(np.float64).eps * (1.0 + size)))

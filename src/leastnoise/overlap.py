@@ -100,5 +100,11 @@ def _log_both_ends(dimension: int, side: Floats) -> Floats:
     # Scaled by e^(−g) so that cosh does not overflow for d ≫ S.
     cosh, sinh_half = 0.5 * (1.0 + np.exp(-2.0 * g)), -0.5 * np.expm1(-g)
     bracket = np.expm1(c) * cosh + 2.0 * sinh_half**2
-    result[wide] = np.log(2.0) + dimension * np.log(middle) + g + np.log(bracket)
+    with np.errstate(divide="ignore"):  # where the bracket cancels, the other form is taken
+        smooth = np.log(2.0) + dimension * np.log(middle) + g + np.log(np.maximum(bracket, 0.0))
+    # For d ≫ S the first term dominates and the plain form is the stable one.
+    one_less, two_less = np.exp(dimension * np.log1p(-1.0 / side[wide])), np.exp(dimension * np.log1p(-2.0 / side[wide]))
+    few = one_less < 0.3
+    plain = dimension * np.log(side[wide]) + np.log1p(np.where(few, two_less - 2.0 * one_less, 0.0))
+    result[wide] = np.where(few, plain, smooth)
     return result

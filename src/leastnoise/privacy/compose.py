@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from leastnoise.errors import AccountingError
-from leastnoise.privacy.single import ULP, SingleLoss, TableLoss
+from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss
 from leastnoise.shells import Floats
 
 Parts = Sequence[tuple[SingleLoss, int]]
 
+_MOST_EXACT_RELEASES = 64
+_MOST_SUMS = 20_000
+_KINK = 1e-4
 _WRAP = 32.0  # the window loses or wraps e^−32 = 1e-14 of the tilted mass
 _MASS_ROUNDING = 1e-14  # relative error of a probability, a release
-LOSS_ROUNDING = 8.0 * ULP  # error of a loss, a release, relative to 1 + its size
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,21 @@ class Window:
         return (self.first + self.tilted.size - 1) * self.pitch
 
     @cached_property
-    def _sums(self) -> tuple[Floats, Floats]:
-        """Suffix sums of q·e^(−θ(s−centre)) and q·e^(−(θ+1)(s−centre))."""
+    def _weighted(self) -> tuple[Floats, Floats]:
+        """q·e^(−θ(s−centre)) and its suffix sums."""
         s = self.pitch * (self.first + np.arange(self.tilted.size)) - self.centre
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # far below the centre, where it is not used
-            one = self.tilted * np.exp(-self.theta * s)
-            two = one * np.exp(-s)
-            return np.cumsum(one[::-1])[::-1], np.cumsum(two[::-1])[::-1]
+            weighted = self.tilted * np.exp(-self.theta * s)
+            return weighted, np.cumsum(weighted[::-1])[::-1]
+
+    def _above(self, epsilon: float, index: int) -> tuple[float, float]:
+        """Σ_{s>ε} q e^(−θ(s−ε)) and Σ_{s>ε} q e^(−θ(s−ε)) e^(ε−s), the sums starting at `index`."""
+        weighted, sums = self._weighted
+        move = math.exp(min(self.theta * (epsilon - self.centre), 700.0))
+        # e^(−40) = 4e-18 of the first sum is all that the second can have beyond 40 above ε; leaving it out rounds δ up.
+        end = min(index + math.ceil(40.0 / self.pitch), weighted.size)
+        s = self.pitch * (self.first + np.arange(index, end))
+        return float(sums[index]) * move, float(weighted[index:end] @ np.exp(epsilon - s)) * move
 
     def log_delta(self, epsilon: float, *, upper: bool) -> float:
         """log of the upper (or lower) bound on δ(ε) of the discretised losses; finite losses only."""
@@ -86,16 +96,13 @@ class Window:
         index = math.floor(at / self.pitch) + 1 - self.first
         if index < 0:
             return 0.0 if upper else -math.inf
-        one, two = self._sums
-        value = summed = 0.0
-        if index < one.size:
-            # Σ_{s>ε} q e^(−θ(s−c)) (1 − e^(ε−s)), then moved from the centre c to ε.
-            move = math.exp(min(self.theta * (at - self.centre), 700.0))
-            summed = float(one[index]) * move
-            value = max(summed - math.exp(at - self.centre) * float(two[index]) * move, 0.0)
-            if not math.isfinite(value):
-                return math.inf if upper else -math.inf
         size = self.tilted.size
+        summed, discount = self._above(at, index) if index < size else (0.0, 0.0)
+        value = max(summed - discount, 0.0)
+        if not math.isfinite(summed):
+            return math.inf if upper else -math.inf
+        if not upper:
+            value -= 1e-17 * summed
         points = min(float(size), 1.0 / -math.expm1(-max(self.theta, 1e-300) * self.pitch))
         error = self.point_error * points + ULP * size * summed
         rounding = _MASS_ROUNDING * self.releases
@@ -159,11 +166,26 @@ def _below_largest(parts: Parts, theta: float) -> float:
     return sum(count * loss.share_below_largest(theta) for loss, count in parts)
 
 
+def exactly(parts: Parts) -> TableLoss | None:
+    """The composed loss as a table of every sum of losses, where there are few enough; None otherwise."""
+    if any(not isinstance(loss, TableLoss) for loss, _ in parts) or sum(count for _, count in parts) > _MOST_EXACT_RELEASES:
+        return None
+    total = TableLoss(np.zeros(1), np.zeros(1), releases=0)
+    for loss, count in parts:
+        for _ in range(count):
+            if not isinstance(loss, TableLoss) or total.loss.size * loss.loss.size > _MOST_SUMS:
+                return None
+            total = total.followed_by(loss)
+    return total
+
+
 def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> float:
     """The grid pitch at which splitting raises ε by about `accuracy`·ε: it adds a variance of about h²/6 a release, and with it
     (θ+1)/2 of that to ε. One kind of bounded loss gets a grid on which its largest loss is a point and not split."""
     releases = _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
+    # Where losses are few and far apart a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
     pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * saddle.deviation) / (max(releases, 0.1) * (saddle.theta + 1.0)))
+    pitch = min(pitch, max(_KINK * epsilon, 1e-3 * saddle.deviation))
     for loss, _ in parts:
         if not math.isfinite(loss.largest):
             pitch = min(pitch, 0.25 * math.sqrt(loss.cumulants(0.0)[2]))
@@ -180,7 +202,7 @@ def aligned(parts: Parts, pitch: float) -> float:
 
 def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tuple[Window, float]:
     """The tilted law of the sum near `saddle.centre`, and the mass of infinite loss that truncation added, all releases."""
-    tables = [(_discretised(loss, saddle, pitch, count), count) for loss, count in parts]
+    tables = [(_discretised(loss, saddle, pitch, most_points), count) for loss, count in parts]
     grids = [_Grid.of(table, pitch, saddle.theta) for table, _ in tables]
     counts = [count for _, count in parts]
     below, above = _reach(grids, counts, saddle)
@@ -269,15 +291,18 @@ class _Grid:
         return np.log(self.tilted)
 
 
-def _discretised(loss: SingleLoss, saddle: Saddle, pitch: float, count: int) -> TableLoss:
+def _discretised(loss: SingleLoss, saddle: Saddle, pitch: float, most_points: int) -> TableLoss:
     """The loss as a table; unbounded losses are cut where the rest matters less than 1e-14 of δ."""
     if isinstance(loss, TableLoss):
         return loss
-    if math.isfinite(loss.largest):
-        return loss.table(pitch, -loss.largest, loss.largest)
-    # Gaussian: the loss is normal, also under the tilt, with mean (θ+½)μ² and deviation μ; 17 deviations leave 1e-64 of it.
-    reach = 17.0 * math.sqrt(loss.cumulants(0.0)[2])
-    return loss.table(pitch, loss.cumulants(0.0)[1] - reach, loss.cumulants(saddle.theta)[1] + reach)
+    low, high = -loss.largest, loss.largest
+    if not math.isfinite(high):
+        # Gaussian: the loss is normal, also under the tilt, with mean (θ+½)μ² and deviation μ; 17 deviations leave 1e-64 of it.
+        reach = 17.0 * math.sqrt(loss.cumulants(0.0)[2])
+        low, high = loss.cumulants(0.0)[1] - reach, loss.cumulants(saddle.theta)[1] + reach
+    if (high - low) / pitch > most_points:
+        raise AccountingError(f"One release needs more than {most_points} grid points of pitch {pitch:.3g}.")
+    return loss.table(pitch, low, high)
 
 
 def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from leastnoise.errors import AccountingError, non_negative, open_unit, positive
 from leastnoise.noise import Noise
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.compose import Parts, Settings, Window
-from leastnoise.privacy.single import ULP, GaussianLoss, SingleLoss, TableLoss, WorstOf
+from leastnoise.privacy.single import LOSS_ROUNDING, ULP, GaussianLoss, SingleLoss, TableLoss, WorstOf
 from leastnoise.privacy.tables import single_loss
 
 DEFAULT = Settings()
@@ -88,9 +89,8 @@ class PrivacyLoss:
         budget = delta - self._infinite
         if budget <= 0:
             return math.inf
-        if self._is_single:
-            loss = self.parts[0][0]
-            return _least(lambda e: float(loss.profile(e)) - loss.infinite + self._deviation(e) <= budget, self._highest)
+        if (loss := self._exact) is not None:
+            return _least(lambda e: float(loss.profile(e)) + self._deviation(e) <= delta, self._highest)
         if self._certain(0.0) <= budget:
             return 0.0
         saddle = composition.saddle_for_delta(self.parts, budget)
@@ -112,10 +112,9 @@ class PrivacyLoss:
 
     def _delta_upper(self, epsilon: float) -> float:
         known = self._infinite + self._deviation(epsilon)
-        if epsilon >= self._highest:
+        if epsilon >= self._highest or known >= 1.0:
             return min(known, 1.0)
-        if self._is_single:
-            loss = self.parts[0][0]
+        if (loss := self._exact) is not None:
             return min(float(loss.profile(epsilon)) + self._deviation(epsilon), 1.0)
         saddle = composition.saddle_for_epsilon(self.parts, epsilon)
         pitch = composition.pitch_for(self.parts, saddle, epsilon, self.settings.accuracy)
@@ -128,14 +127,10 @@ class PrivacyLoss:
     def _epsilon_lower(self, delta: float, upper: float) -> float:
         if upper == 0.0:
             return 0.0
-        if self._is_single:
-            loss = self.parts[0][0]
-            if not math.isfinite(upper):
-                return math.inf if loss.infinite * (1.0 - 1e-9) > delta else 0.0
-            shrink = 1.0 - 1e-12
-            return _least(lambda e: float(loss.profile(e)) * shrink <= delta + self._deviation(e), self._highest) * (1.0 - 4 * ULP)
         if not math.isfinite(upper):
             return math.inf if self._infinite * (1.0 - 1e-9) > delta else 0.0
+        if (loss := self._exact) is not None:
+            return _least(lambda e: float(loss.profile_lower(e)) <= delta + self._deviation(e), self._highest) * (1.0 - 1e-12)
 
         found = self._lower_window(upper * (1.0 - 1e-9))
         if found is None:
@@ -158,10 +153,11 @@ class PrivacyLoss:
         return low * (1.0 - 1e-12)
 
     def _delta_lower(self, epsilon: float, upper: float) -> float:
-        certain = max(self._infinite * (1.0 - 1e-9) - self._deviation(epsilon), 0.0)
-        if self._is_single:
-            loss = self.parts[0][0]
-            return max(0.0, float(loss.profile(epsilon)) * (1.0 - 1e-12) - self._deviation(epsilon))
+        certain = max(0.0, self._infinite * (1.0 - 1e-9) - self._deviation(epsilon))
+        if upper <= certain or self._infinite >= 1.0:
+            return certain
+        if (loss := self._exact) is not None:
+            return max(0.0, float(loss.profile_lower(epsilon)) - self._deviation(epsilon))
         found = self._lower_window(epsilon)
         return certain if found is None else max(self._lower_delta_at(epsilon, *found), certain)
 
@@ -199,9 +195,12 @@ class PrivacyLoss:
 
     # What is known without composing
 
-    @property
-    def _is_single(self) -> bool:
-        return len(self.parts) == 1 and self.parts[0][1] == 1
+    @cached_property
+    def _exact(self) -> SingleLoss | None:
+        """One loss that stands for the whole sequence, where that can be had without a grid."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return self.parts[0][0]
+        return composition.exactly(self.parts)
 
     @property
     def _infinite(self) -> float:
@@ -215,7 +214,7 @@ class PrivacyLoss:
     def _highest(self) -> float:
         """The largest finite total loss, rounded up."""
         total = sum(count * max(loss.largest, 0.0) for loss, count in self.parts)
-        return total * (1.0 + 1e-12) + composition.LOSS_ROUNDING * self.releases
+        return total * (1.0 + 1e-12) + LOSS_ROUNDING * self.releases
 
     def _deviation(self, epsilon: float) -> float:
         """What laws judged by a neighbour cost: (1 + e^ε)·distance a release."""

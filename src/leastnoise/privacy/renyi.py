@@ -8,10 +8,9 @@ from typing import Literal
 import numpy as np
 from scipy import optimize
 
-from leastnoise.closed_form import GaussianNoise, LaplaceNoise
-from leastnoise.errors import AccountingError, InvalidParameterError, open_unit, positive, positive_integer
+from leastnoise.errors import AccountingError, InvalidParameterError, open_unit, positive_integer
 from leastnoise.noise import Noise
-from leastnoise.privacy.single import LaplaceLoss, TableLoss, WorstOf
+from leastnoise.privacy.single import LOSS_ROUNDING, GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf
 from leastnoise.privacy.tables import single_loss
 
 Conversion = Literal["moments", "improved"]
@@ -33,15 +32,18 @@ def renyi_divergence(noise: Noise, order: float, sensitivity: float = 1.0) -> fl
     """
     if not (isinstance(order, (int, float, np.floating, np.integer)) and order >= 1.0):
         raise InvalidParameterError("order", order, "to be at least 1 (or inf)")
-    order = float(order)
-    if isinstance(noise, GaussianNoise):
-        exact = order * 0.5 * (positive("sensitivity", sensitivity) / noise.sigma) ** 2
-        return exact * (1.0 + _ROUNDING)
-    if isinstance(noise, LaplaceNoise):
-        return _laplace(positive("sensitivity", sensitivity) / noise.scale, order) * (1.0 + _ROUNDING)
-    loss = single_loss(noise, sensitivity)
-    tables = loss.tables if isinstance(loss, WorstOf) else (loss,)
-    return max(table_divergence(table, order) for table in tables if isinstance(table, TableLoss))
+    return loss_divergence(single_loss(noise, sensitivity), float(order))
+
+
+def loss_divergence(loss: SingleLoss, order: float) -> float:
+    """The divergence of one release from its exact loss, rounded up."""
+    if isinstance(loss, GaussianLoss):
+        return order * 0.5 * loss.mu**2 * (1.0 + _ROUNDING)
+    if isinstance(loss, LaplaceLoss):
+        return _laplace(loss.ratio, order) * (1.0 + _ROUNDING)
+    if isinstance(loss, WorstOf):
+        return max(table_divergence(table, order) for table in loss.tables)
+    return table_divergence(loss, order)
 
 
 def table_divergence(table: TableLoss, order: float) -> float:
@@ -54,6 +56,7 @@ def table_divergence(table: TableLoss, order: float) -> float:
     q = np.exp(table.log_p - table.loss)
     if order * table.spread < 500.0:
         excess = float(q @ _phi(table.loss, order))
+        excess += LOSS_ROUNDING * math.sqrt(2.0 * excess)  # losses far below 1 are known to a few units in the last place of 1
         if order == 1.0:
             return excess * (1.0 + _ROUNDING)
         return math.log1p(order * (order - 1.0) * excess) / (order - 1.0) * (1.0 + _ROUNDING)
@@ -125,10 +128,11 @@ def moments_epsilon(
     Guarantees: ε is certified at the returned order, whether or not that order is the best one.
     """
     delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
+    loss = single_loss(noise, sensitivity)
 
     def value(log_order: float) -> float:
         order = 1.0 + math.exp(log_order)
-        return epsilon_from_renyi(n * renyi_divergence(noise, order, sensitivity), order, delta, conversion)
+        return epsilon_from_renyi(n * loss_divergence(loss, order), order, delta, conversion)
 
     grid = np.linspace(math.log(1e-3), math.log(1e5), 60)
     values = [value(x) for x in grid]

@@ -8,7 +8,7 @@ of several profiles. Each offers the same four: `profile`, `cumulants`, `largest
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from leastnoise.errors import AccountingError
 from leastnoise.shells import Floats
 
 ULP = float(np.finfo(np.float64).eps)
+LOSS_ROUNDING = 8.0 * ULP  # error of a loss relative to 1 + its size
 PROFILE_ROUNDING = 1e-13  # relative allowance for the sums behind one profile value
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -26,6 +27,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 @dataclass(frozen=True, eq=False)
 class TableLoss:
     """Finitely many losses with the logarithms of their probabilities under P, and the mass of infinite loss.
+
+    `releases` counts how many releases the table sums up; it scales the allowance for rounding.
 
     `deviation` is the total variation distance between the law that is used and the law of this table, for laws whose table is
     taken from a neighbour that is easier to judge; it costs (1 + e^ε)·deviation of δ a release.
@@ -35,6 +38,7 @@ class TableLoss:
     log_p: Floats
     infinite: float = 0.0
     deviation: float = 0.0
+    releases: int = 1
 
     @property
     def largest(self) -> float:
@@ -47,15 +51,30 @@ class TableLoss:
         return float(np.abs(self.loss).max())
 
     def profile(self, epsilon: ArrayLike) -> Floats:
-        """δ(ε): a sum of positive terms, Σ over the gaps between losses above ε of (Q-mass above)·(rise of e^ε)."""
-        epsilon = np.asarray(epsilon, dtype=np.float64)
+        """δ(ε), rounded up."""
+        moved = np.asarray(epsilon, dtype=np.float64) - self.loss_rounding
+        return np.asarray(self._finite_profile(moved) * (1.0 + self.releases * PROFILE_ROUNDING) + self.infinite, dtype=np.float64)
+
+    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+        """δ(ε), rounded down."""
+        moved = np.asarray(epsilon, dtype=np.float64) + self.loss_rounding
+        return np.asarray(
+            (self._finite_profile(moved) + self.infinite) * (1.0 - self.releases * PROFILE_ROUNDING), dtype=np.float64
+        )
+
+    @cached_property
+    def loss_rounding(self) -> float:
+        """How far a loss may be from its exact value."""
+        return LOSS_ROUNDING * (self.releases + self.spread)
+
+    def _finite_profile(self, epsilon: Floats) -> Floats:
+        """A sum of positive terms: over the gaps between losses above ε, (Q-mass above)·(rise of e^ε)."""
         loss, log_q_above, at_loss = self._sorted
         above = np.searchsorted(loss, epsilon, side="right")
         inside = above < loss.size
         k = np.where(inside, above, 0)
         rise = np.exp(log_q_above[k] + loss[k]) * -np.expm1(np.minimum(epsilon - loss[k], 0.0))
-        finite = np.where(inside, at_loss[k] + rise, 0.0)
-        return np.asarray(finite * (1.0 + PROFILE_ROUNDING) + self.infinite, dtype=np.float64)
+        return np.where(inside, at_loss[k] + rise, 0.0)
 
     @cached_property
     def _sorted(self) -> tuple[Floats, Floats, Floats]:
@@ -93,12 +112,22 @@ class TableLoss:
         loss, log_p = self.loss[order], self.log_p[order]
         starts = np.concatenate([[True], np.diff(loss) > 16.0 * ULP * (1.0 + np.abs(loss[1:]))])
         if np.all(starts):
-            return TableLoss(loss, log_p, self.infinite, self.deviation)
+            return replace(self, loss=loss, log_p=log_p)
         group = np.cumsum(starts) - 1
         last = np.append(np.flatnonzero(starts)[1:], loss.size) - 1
         top = np.maximum.reduceat(log_p, np.flatnonzero(starts))
         total = np.bincount(group, weights=np.exp(log_p - top[group]))
-        return TableLoss(loss[last], top + np.log(total), self.infinite, self.deviation)
+        return replace(self, loss=loss[last], log_p=top + np.log(total))
+
+    def followed_by(self, other: TableLoss) -> TableLoss:
+        """The loss of a release of this and one of `other`: every sum of two losses. Meant for small tables."""
+        return TableLoss(
+            np.add.outer(self.loss, other.loss).ravel(),
+            np.add.outer(self.log_p, other.log_p).ravel(),
+            self.infinite + other.infinite - self.infinite * other.infinite,
+            self.deviation + other.deviation,
+            self.releases + other.releases,
+        ).merged()
 
 
 @dataclass(frozen=True)
@@ -118,9 +147,14 @@ class GaussianLoss:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             far = 0.5 * np.exp(-u * u) * (special.erfcx(u) - special.erfcx(v))
             near = 0.5 * special.erfc(u) - 0.5 * np.exp(epsilon) * special.erfc(v)
-        # The difference of two nearby values loses about (1 + |ε|/μ)/μ digits' worth of rounding.
-        rounding = 16.0 * ULP * (1.0 + (1.0 + np.abs(epsilon) / self.mu) / self.mu)
-        return np.asarray(np.where(u > 0, far, near) * (1.0 + rounding), dtype=np.float64)
+        return np.asarray(np.where(u > 0, far, near) * (1.0 + self._rounding(epsilon)), dtype=np.float64)
+
+    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+        return np.asarray(self.profile(epsilon) / (1.0 + self._rounding(np.asarray(epsilon))) ** 2, dtype=np.float64)
+
+    def _rounding(self, epsilon: NDArray[np.floating]) -> Floats:
+        """The difference of two nearby values magnifies rounding by about (1 + |ε|/μ)/μ."""
+        return np.asarray(16.0 * ULP * (1.0 + (1.0 + np.abs(epsilon) / self.mu) / self.mu), dtype=np.float64)
 
     def share_below_largest(self, theta: float) -> float:
         return 1.0
@@ -172,9 +206,14 @@ class LaplaceLoss:
 
     def profile(self, epsilon: ArrayLike) -> Floats:
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        inside = -np.expm1(np.minimum(0.5 * (epsilon - self.ratio), 0.0))
+        inside = -np.expm1(np.minimum(0.5 * (epsilon - self.ratio * (1.0 + LOSS_ROUNDING)), 0.0))
         below = -np.expm1(np.minimum(epsilon, 0.0))
         return np.asarray(np.where(epsilon >= -self.ratio, inside, below) * (1.0 + PROFILE_ROUNDING), dtype=np.float64)
+
+    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+        return np.asarray(
+            self.profile(np.asarray(epsilon) + LOSS_ROUNDING * self.ratio) * (1.0 - 2 * PROFILE_ROUNDING), dtype=np.float64
+        )
 
     def share_below_largest(self, theta: float) -> float:
         return self.nodes.share_below_largest(theta)
@@ -227,6 +266,9 @@ class WorstOf:
     def profile(self, epsilon: ArrayLike) -> Floats:
         return np.asarray(np.maximum.reduce([table.profile(epsilon) for table in self.tables]), dtype=np.float64)
 
+    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+        return np.asarray(np.maximum.reduce([table.profile_lower(epsilon) for table in self.tables]), dtype=np.float64)
+
     def share_below_largest(self, theta: float) -> float:
         return 1.0
 
@@ -245,8 +287,8 @@ class WorstOf:
             return TableLoss(np.zeros(1), np.zeros(1), self.infinite, self.deviation)
         cells = max(1, math.ceil(self.largest / pitch))
         width = self.largest / cells
-        grid = width * np.arange(cells + 1)
-        profile = np.maximum(self.profile(grid) - self.infinite, 0.0)
+        grid: Floats = np.asarray(width * np.arange(cells + 1), dtype=np.float64)
+        profile = self._finite_envelope(grid)
         fall = -np.diff(profile) / (np.exp(grid[:-1]) * math.expm1(width))  # −slope on [grid_i, grid_{i+1}]
         # From −width to 0: f(−ε) = 1 − e^(−ε) + e^(−ε) f(ε), with P of total 1 − infinite.
         mirror = (1.0 - self.infinite) * -math.expm1(-width) + math.exp(-width) * profile[1]
@@ -256,14 +298,18 @@ class WorstOf:
         loss = np.concatenate([-grid[:0:-1], grid])
         with np.errstate(divide="ignore"):
             result = TableLoss(loss, np.log(p))
-        back = result.profile(grid)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            short = np.where(profile > 0, profile / back, 1.0)
-        scale = float(np.max(short))
-        if not scale < 1.0 + 1e-5:
+        back = result._finite_profile(grid)
+        scale = float(np.max(profile / np.maximum(back, np.finfo(np.float64).tiny), where=profile > 1e-200, initial=1.0))
+        if not scale < 1.0 + 1e-4:
             raise AccountingError("The worst profile over the shifts could not be put on a grid; use a coarser pitch.")
         keep = p > 0
-        return TableLoss(loss[keep], np.log(p[keep]) + math.log(max(scale, 1.0)), self.infinite, self.deviation)
+        infinite = self.infinite + (1e-200 if self.infinite > 0 else 0.0)
+        return TableLoss(loss[keep], np.log(p[keep]) + math.log(max(scale, 1.0)), infinite, self.deviation)
+
+    def _finite_envelope(self, epsilon: Floats) -> Floats:
+        """The maximum of the profiles less the largest mass of infinite loss."""
+        parts = [table._finite_profile(epsilon) + (table.infinite - self.infinite) for table in self.tables]
+        return np.asarray(np.maximum(np.maximum.reduce(parts), 0.0), dtype=np.float64)
 
 
 SingleLoss = TableLoss | GaussianLoss | LaplaceLoss | WorstOf

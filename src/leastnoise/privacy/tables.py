@@ -16,10 +16,13 @@ from leastnoise.noise import Noise
 from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf, log_ratio
 from leastnoise.shells import Floats
 
-_FAR = 150.0  # joint laws: shells are listed until e^−150 of the mass is left, which then counts at the largest loss
-_FAINT = -180.0  # joint laws: pairs of log-probability below this are lumped at the largest loss
+_FAR = 100.0  # joint laws: shells are listed until e^−100 of the mass is left, which then counts at the largest loss
+_FAINT = -110.0  # joint laws: pairs of log-probability below this are lumped at the largest loss
 _LARGEST_DEVIATION = 1e-9
 _MOST_WORK = 100_000_000  # pairs × shifts a non-monotone joint law may need
+
+# Every point of P has left the support of Q: the loss is infinite for certain.
+NOTHING_SHARED = TableLoss(np.zeros(1), np.full(1, -np.inf), infinite=1.0)
 
 
 def single_loss(noise: Noise, sensitivity: float) -> SingleLoss:
@@ -79,8 +82,8 @@ def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
         side = math.log(p[last]) + math.log(noise.tail_ratio) - math.log1p(-noise.tail_ratio)
         loss = np.concatenate([loss, [slope, -slope]])
         log_p = np.concatenate([log_p, [side, side - slope]])
-    if not loss.size:  # every point of P has left the support of Q
-        loss, log_p = np.zeros(1), np.full(1, -np.inf)
+    if not loss.size:
+        return NOTHING_SHARED
     return TableLoss(loss, log_p, float(np.sum(ours[lost]))).merged()
 
 
@@ -101,10 +104,9 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
     infinite += float(np.sum(np.exp(log_p[faint & (loss > largest)])))
     rest += float(np.sum(np.exp(log_p[faint & (loss <= largest)])))
     loss, log_p = loss[~faint], log_p[~faint]
-    if rest > 0 or not loss.size:
-        with np.errstate(divide="ignore"):
-            loss, log_p = np.append(loss, largest), np.append(log_p, np.log(rest))
-    return TableLoss(loss, log_p, infinite)
+    if rest > 0:
+        loss, log_p = np.append(loss, largest), np.append(log_p, math.log(rest))
+    return TableLoss(loss, log_p, infinite) if loss.size else NOTHING_SHARED
 
 
 def _reach(noise: LatticeNoise, shift: int) -> int:
