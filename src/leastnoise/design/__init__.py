@@ -1,0 +1,1 @@
+"""The maker of noise: convex programs over radial laws and their certificates."""
