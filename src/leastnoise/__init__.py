@@ -23,6 +23,7 @@ from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import Bounds, PrivacyLoss
 from leastnoise.privacy.renyi import epsilon_from_renyi, moments_epsilon, renyi_divergence
+from leastnoise.sampling.weights import exact
 
 __all__ = [
     "AccountingError",
@@ -41,6 +42,7 @@ __all__ = [
     "discrete_laplace",
     "discrete_staircase",
     "epsilon_from_renyi",
+    "exact",
     "gaussian",
     "generalized_gaussian",
     "laplace",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from leastnoise.errors import UnsupportedError, positive
+from leastnoise.errors import UnsupportedError, positive, real_array
 from leastnoise.noise import Domain, Noise, probabilities
 from leastnoise.shells import Floats
 
@@ -33,6 +33,12 @@ class _OnTheLine(Noise):
         raise UnsupportedError("A closed-form continuous law has no lattice points; use pdf, or build the law with a step.")
 
 
+def _in_units(x: ArrayLike, unit: float) -> Floats:
+    """x/unit; beyond the largest float it is infinite, which every formula here takes."""
+    with np.errstate(over="ignore"):
+        return np.asarray(real_array("x", x) / unit, dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class GaussianNoise(_OnTheLine):
     """Normal law of standard deviation `sigma`."""
@@ -47,11 +53,11 @@ class GaussianNoise(_OnTheLine):
         return self.sigma**2
 
     def pdf(self, x: ArrayLike) -> Floats:
-        z = np.asarray(x, dtype=np.float64) / self.sigma
+        z = np.minimum(np.abs(_in_units(x, self.sigma)), 1e100)  # its square does not overflow, its density is 0
         return np.asarray(np.exp(-0.5 * z * z) / (self.sigma * math.sqrt(2.0 * math.pi)), dtype=np.float64)
 
     def ccdf(self, x: ArrayLike) -> Floats:
-        return np.asarray(special.ndtr(-np.asarray(x, dtype=np.float64) / self.sigma), dtype=np.float64)
+        return np.asarray(special.ndtr(-_in_units(x, self.sigma)), dtype=np.float64)
 
     def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
         z = self.sigma * special.ndtri(probabilities("u", u))
@@ -77,11 +83,11 @@ class LaplaceNoise(_OnTheLine):
         return self.sigma**2
 
     def pdf(self, x: ArrayLike) -> Floats:
-        z = np.abs(np.asarray(x, dtype=np.float64)) / self.scale
+        z = np.abs(_in_units(x, self.scale))
         return np.asarray(np.exp(-z) / (2.0 * self.scale), dtype=np.float64)
 
     def ccdf(self, x: ArrayLike) -> Floats:
-        z = np.asarray(x, dtype=np.float64) / self.scale
+        z = _in_units(x, self.scale)
         far = 0.5 * np.exp(-np.abs(z))
         return np.asarray(np.where(z > 0, far, 1.0 - far), dtype=np.float64)
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class LeastNoiseError(Exception):
     """The root: catch this to catch everything the package raises on purpose."""
@@ -26,6 +29,10 @@ class InvalidParameterError(LeastNoiseError, ValueError):
         self.name = name
         self.value = value
         self.expected = expected
+
+    def __reduce__(self) -> tuple[type[InvalidParameterError], tuple[str, Any, str]]:
+        # The default would call the class with the message alone: an error raised in a worker process would not come back.
+        return type(self), (self.name, self.value, self.expected)
 
 
 class InvalidFileError(LeastNoiseError, ValueError):
@@ -45,14 +52,35 @@ class DesignError(LeastNoiseError, ArithmeticError):
 
 
 def real_number(name: str, value: Any) -> float:
-    """`value` as a finite float, or an InvalidParameterError."""
+    """`value` as a finite float, or an InvalidParameterError; neither a truth value nor text nor an array of one is a number."""
+    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or (isinstance(value, np.ndarray) and value.ndim):
+        raise InvalidParameterError(name, value, "to be a finite number")
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(name, value, "to be a finite number") from None
-    if isinstance(value, (bool, str, bytes)) or not math.isfinite(number):
+    if not math.isfinite(number):
         raise InvalidParameterError(name, value, "to be a finite number")
     return number
+
+
+def numbers(name: str, value: Any) -> NDArray[np.float64]:
+    """`value` as a new array of floats, whatever they are; text and truth values are no numbers."""
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind in "iufO":
+            return np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidParameterError(name, value, "to be an array of numbers")
+
+
+def real_array(name: str, value: Any) -> NDArray[np.float64]:
+    """`value` as an array of floats without NaN; infinities pass."""
+    array = numbers(name, value)
+    if np.any(np.isnan(array)):
+        raise InvalidParameterError(name, value, "to be numbers, none of them NaN")
+    return array
 
 
 def positive(name: str, value: Any) -> float:
@@ -89,6 +117,6 @@ def positive_integer(name: str, value: Any) -> int:
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """`value` as one of the listed words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidParameterError(name, value, "to be one of " + ", ".join(repr(choice) for choice in choices))
     return str(value)

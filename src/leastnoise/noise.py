@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from leastnoise.errors import InvalidParameterError, open_unit
+from leastnoise.errors import InvalidParameterError, open_unit, real_array
 from leastnoise.shells import Floats
 
 Domain = Literal["real", "integer"]
@@ -68,7 +68,7 @@ class Noise(ABC):
 
     def cdf(self, x: ArrayLike) -> Floats:
         """P(Z ≤ x) for one answer; by symmetry P(Z ≥ −x), so it is exact in the lower tail too."""
-        x = np.asarray(x, dtype=np.float64)
+        x = real_array("x", x)
         if self.domain == "integer":
             return self.ccdf(-np.floor(x) - 1.0)
         return self.ccdf(-x)
@@ -77,6 +77,29 @@ class Noise(ABC):
         """Half-width w with P(|Z| ≤ w) ≥ confidence: the ± of one answer, from noise alone."""
         level = open_unit("confidence", confidence)
         return max(0.0, float(self.quantile(0.5 * (1.0 - level), upper=True)))
+
+    def sample(self, size: int | tuple[int, ...] | None = None) -> NDArray[Any]:
+        """Independent draws from the operating system's entropy: integers, or floats on the fine public lattice.
+
+        Joint laws give the answers of one draw along a last axis. To add noise to data use `release`.
+        """
+        from leastnoise.sampling import draw
+
+        drawn = draw(self, size)
+        return drawn.integers if self.domain == "integer" else drawn.floats()
+
+    def release(self, answers: ArrayLike, *, decimals: bool = False) -> NDArray[Any]:
+        """The answers with noise, added as exact integers on the public lattice; floats (or Decimals) only at the end.
+
+        Every draw counts as one release: n answers with a law for one answer are n compositions. Needs a law with integer weights:
+        see `leastnoise.exact`.
+        """
+        from leastnoise.sampling import release
+
+        released = release(self, answers)
+        if decimals:
+            return released.decimals()
+        return released.integers if self.domain == "integer" else released.floats()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the law as versioned JSON; `Noise.load` gives it back bit for bit."""
@@ -94,7 +117,7 @@ class Noise(ABC):
 
 def probabilities(name: str, u: ArrayLike) -> Floats:
     """`u` as an array of numbers strictly between 0 and 1."""
-    array = np.asarray(u, dtype=np.float64)
+    array = real_array(name, u)
     if not np.all((array > 0.0) & (array < 1.0)):
         raise InvalidParameterError(name, u, "in (0, 1)")
     return array

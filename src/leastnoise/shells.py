@@ -35,8 +35,8 @@ def face_share(dimension: int, k: ArrayLike) -> Floats:
     k = np.asarray(k, dtype=np.float64)
     if dimension == 1:
         return np.ones_like(k)
-    log_face = math.log(2.0) + (dimension - 1) * np.log(2.0 * k + 1.0)
-    return np.where(k == 0, 1.0, np.exp(log_face - log_shell_count(dimension, k)))
+    side = 2.0 * np.maximum(k, 1.0) + 1.0
+    return np.where(k == 0, 1.0, 2.0 / (side * -np.expm1(dimension * np.log1p(-2.0 / side))))
 
 
 def geometric_tail(dimension: int, last: int, ratio: float, growth: float = 0.0) -> tuple[NDArray[np.int64], Floats]:
@@ -50,7 +50,7 @@ def geometric_tail(dimension: int, last: int, ratio: float, growth: float = 0.0)
     while count <= _MOST_TERMS:
         radii = np.arange(last + 1, last + 1 + count)
         weights = tail_weights(dimension, last, ratio, radii)
-        terms = weights * radii.astype(np.float64) ** growth
+        terms = weights * (radii / radii[-1]) ** growth  # scaled: 1e6^80 overflows
         rho = float(terms[-1] / terms[-2]) if terms[-1] > 0 else ratio
         if rho < 1 and terms[-1] * rho <= _LAST_TERM * (1 - rho) * float(np.sum(terms)):
             return radii, weights

@@ -35,19 +35,19 @@ def load(path: str | PathLike[str]) -> Noise:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidFileError(f"Cannot read {os.fspath(path)!r}: {error.strerror}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidFileError(f"{os.fspath(path)!r} is not complete JSON (truncated or damaged?): {error}.") from None
     where = repr(os.fspath(path))
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidFileError(f"{where} is not a saved noise law: its format is not {FORMAT!r}.")
-    if content.get("version") != VERSION:
+    if content.get("version") != VERSION or isinstance(content["version"], bool):
         raise InvalidFileError(f"{where} has version {content.get('version')!r}; this release reads version {VERSION}.")
     law = content.get("law")
     if not isinstance(law, dict) or content.get("sha256") != _digest(law):
         raise InvalidFileError(f"{where} is damaged: its content does not match its SHA-256.")
     try:
         return law_from_json(law)
-    except (KeyError, TypeError, ValueError, LeastNoiseError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, LeastNoiseError) as error:
         raise InvalidFileError(f"{where} does not describe a law: {error}") from None
 
 
@@ -91,7 +91,7 @@ def law_from_json(law: dict[str, Any]) -> Noise:
 def write_whole(path: str | PathLike[str], text: str) -> None:
     """Write a file so that a reader, or a crash, sees either the old content or all of the new."""
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=".leastnoise-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,0 +1,65 @@
+"""Where random bits come from: the operating system, or, for tests only and loudly named, a seed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.errors import InvalidParameterError
+
+Words = NDArray[np.uint64]
+
+
+class Entropy(Protocol):
+    """A source of uniform bytes; `stamp` is written on whatever is drawn from it."""
+
+    @property
+    def stamp(self) -> str: ...
+
+    def take(self, count: int) -> bytes:
+        """`count` fresh bytes."""
+        ...
+
+
+@dataclass(frozen=True)
+class OperatingSystemEntropy:
+    """The operating system's cryptographic generator: the only source for releases."""
+
+    @property
+    def stamp(self) -> str:
+        return "operating system"
+
+    def take(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+class InsecureSeededEntropy:
+    """Reproducible bytes from a seed, for tests only: whoever knows the seed can subtract the noise.
+
+    SHAKE-128 of the seed and a counter, one counter value a call; it advances, so two draws from one object differ.
+    """
+
+    def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128:
+            raise InvalidParameterError("seed", seed, "to be an integer in [0, 2^128)")
+        self._key = b"leastnoise insecure seed" + seed.to_bytes(16, "little")
+        self._calls = 0
+        self._stamp = f"INSECURE seed {seed}: for tests only, not private"
+
+    @property
+    def stamp(self) -> str:
+        return self._stamp
+
+    def take(self, count: int) -> bytes:
+        self._calls += 1
+        return hashlib.shake_128(self._key + self._calls.to_bytes(16, "little")).digest(count)
+
+
+def words(entropy: Entropy, count: int) -> Words:
+    """`count` uniform 64-bit words."""
+    return np.frombuffer(entropy.take(8 * count), dtype=np.uint64)
