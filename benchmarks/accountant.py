@@ -93,7 +93,9 @@ def main() -> None:
         import dp_accounting  # noqa: F401
     except ImportError:
         sys.exit("This benchmark needs dp_accounting: pip install 'leastnoise[oracles]'.")
-    print(f"{'law':9}{'n':>8} | {'eps':>11} {'excess':>8} {'ms':>9} {'MiB':>6} | {'pitch':>6} {'eps':>11} {'excess':>8} {'ms':>9} {'MiB':>6} | ratio")
+    print(
+        f"{'law':9}{'n':>8} | {'eps':>11} {'excess':>8} {'ms':>9} {'MiB':>6} | {'pitch':>6} {'eps':>11} {'excess':>8} {'ms':>9} {'MiB':>6} | ratio"
+    )
     for name in ("Gaussian", "Laplace", "table"):
         for n in (1, 10, 1_000, 100_000):
             mine = measured("ours", name, n)

@@ -12,7 +12,9 @@ rivals = {
     "cube, 10 answers at once": (cube(SIGMA, COMPOSITIONS), 1),
 }
 
-print(f"10 answers, each with noise of standard deviation {SIGMA:g} for sensitivity 1; the epsilon they cost at delta = {DELTA:g}\n")
+print(
+    f"10 answers, each with noise of standard deviation {SIGMA:g} for sensitivity 1; the epsilon they cost at delta = {DELTA:g}\n"
+)
 print(f"{'noise':26}{'epsilon between':>24}{'± at 95 %':>14}")
 for name, (noise, compositions) in rivals.items():
     bounds = PrivacyLoss.of(noise, sensitivity=1.0).compose(compositions).epsilon_bounds(DELTA)

@@ -67,8 +67,8 @@ def test_values_come_back_from_their_probability(law, sigma, z):
 def test_the_variance_is_that_of_the_density(law):
     noise = law(2.5)
     x = np.linspace(-120, 120, 2_400_001)
-    assert np.trapezoid(x * x * noise.pdf(x), x) == pytest.approx(6.25, rel=1e-7)
-    assert np.trapezoid(noise.pdf(x), x) == pytest.approx(1.0, rel=1e-7)
+    assert np.sum(x * x * noise.pdf(x)) * (x[1] - x[0]) == pytest.approx(6.25, rel=1e-7)
+    assert np.sum(noise.pdf(x)) * (x[1] - x[0]) == pytest.approx(1.0, rel=1e-7)
 
 
 def test_known_intervals():

@@ -11,6 +11,8 @@ from leastnoise.classic import (
     staircase,
 )
 from leastnoise.cost import Cost
+from leastnoise.design.cactus import cactus
+from leastnoise.design.design import Design, design
 from leastnoise.errors import (
     AccountingError,
     DesignError,
@@ -29,6 +31,7 @@ __all__ = [
     "AccountingError",
     "Bounds",
     "Cost",
+    "Design",
     "DesignError",
     "InvalidFileError",
     "InvalidParameterError",
@@ -37,7 +40,9 @@ __all__ = [
     "Noise",
     "PrivacyLoss",
     "UnsupportedError",
+    "cactus",
     "cube",
+    "design",
     "discrete_gaussian",
     "discrete_laplace",
     "discrete_staircase",

@@ -8,10 +8,10 @@ Where each error goes (every number called an upper bound is one; lower bounds m
 - *Worst shift.* A non-increasing law is judged at the corner shift alone (worst-shift theorem); any other law by the pointwise
   maximum of the profiles of all shifts, which is again a profile.
 - *Discretisation.* Connect-the-Dots: each loss is split over its two neighbours on a grid of pitch h so that the masses under P
-  and under Q are both kept. This is a dilation: it can only raise δ(ε). h is chosen so that ε rises by about 1e-6 of itself.
+  and under Q are both kept. This is a dilation: it can only raise δ(ε). h is chosen so that ε rises by about 5e-6 of itself.
 - *Truncation.* Unbounded losses (Gaussian) beyond the grid's top count as infinite; losses below its bottom are raised to it.
 - *Composition.* FFT of the loss distribution tilted by e^(θL), θ at the saddle point, so errors are relative to δ and not to 1. The
-  cyclic window follows from Chernoff bounds; what it may lose above is added to δ, what wraps around from below only adds to it.
+  cyclic window follows from Chernoff bounds; what it may lose above is added to δ, what wraps around at either end only adds to it (and is subtracted in lower bounds).
   Floating-point error of the FFTs is bounded from their norms and added.
 - *Lower bounds.* Splitting adds to each loss a step ξ with E[e^(−ξ)] = 1 and |ξ| ≤ h, so ln E[e^(cξ)] ≤ (c + c²)h²/8; Chernoff's
   bound on the sum of these steps turns the discretised value into a lower bound on the exact one.

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
+from scipy import fft, signal
 
 from leastnoise.errors import AccountingError
 from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss
@@ -28,6 +28,7 @@ Parts = Sequence[tuple[SingleLoss, int]]
 _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
 _KINK = 1e-4
+_NEGLIGIBLE = 1e-30  # of the largest Fourier coefficient, which is 1
 _WRAP = 32.0  # the window loses or wraps e^−32 = 1e-14 of the tilted mass
 _MASS_ROUNDING = 1e-14  # relative error of a probability, a release
 
@@ -36,7 +37,7 @@ _MASS_ROUNDING = 1e-14  # relative error of a probability, a release
 class Settings:
     """How finely to work: `accuracy` is the relative rise of ε that discretisation may cause."""
 
-    accuracy: float = 1e-6
+    accuracy: float = 5e-6
     most_points: int = 2**22
 
 
@@ -60,6 +61,7 @@ class Window:
     tilted: Floats
     point_error: float  # bound on the error of each entry of `tilted`
     lost_above: float  # bound on the tilted mass above the window
+    lost_below: float  # and below it; both come back into the window at the other end
     centre: float
     releases: int
     spread: float  # sum over the releases of the largest size of a finite loss
@@ -73,21 +75,18 @@ class Window:
         return (self.first + self.tilted.size - 1) * self.pitch
 
     @cached_property
-    def _weighted(self) -> tuple[Floats, Floats]:
-        """q·e^(−θ(s−centre)) and its suffix sums."""
-        s = self.pitch * (self.first + np.arange(self.tilted.size)) - self.centre
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # far below the centre, where it is not used
-            weighted = self.tilted * np.exp(-self.theta * s)
-            return weighted, np.cumsum(weighted[::-1])[::-1]
+    def _sums(self) -> tuple[Floats, Floats]:
+        """U_j = Σ_{s≥j} q e^(−θ(s−j)) and V_j = Σ_{s≥j} q e^(−(θ+1)(s−j)), by recursion from above: no overflow at any width."""
+        reverse = self.tilted[::-1]
+        rates = (self.theta * self.pitch, (self.theta + 1.0) * self.pitch)
+        one, two = (signal.lfilter([1.0], [1.0, -math.exp(-rate)], reverse)[::-1] for rate in rates)
+        return one, two
 
     def _above(self, epsilon: float, index: int) -> tuple[float, float]:
         """Σ_{s>ε} q e^(−θ(s−ε)) and Σ_{s>ε} q e^(−θ(s−ε)) e^(ε−s), the sums starting at `index`."""
-        weighted, sums = self._weighted
-        move = math.exp(min(self.theta * (epsilon - self.centre), 700.0))
-        # e^(−40) = 4e-18 of the first sum is all that the second can have beyond 40 above ε; leaving it out rounds δ up.
-        end = min(index + math.ceil(40.0 / self.pitch), weighted.size)
-        s = self.pitch * (self.first + np.arange(index, end))
-        return float(sums[index]) * move, float(weighted[index:end] @ np.exp(epsilon - s)) * move
+        one, two = self._sums
+        gap = max(self.pitch * (self.first + index) - epsilon, 0.0)
+        return float(one[index]) * math.exp(-self.theta * gap), float(two[index]) * math.exp(-(self.theta + 1.0) * gap)
 
     def log_delta(self, epsilon: float, *, upper: bool) -> float:
         """log of the upper (or lower) bound on δ(ε) of the discretised losses; finite losses only."""
@@ -99,10 +98,6 @@ class Window:
         size = self.tilted.size
         summed, discount = self._above(at, index) if index < size else (0.0, 0.0)
         value = max(summed - discount, 0.0)
-        if not math.isfinite(summed):
-            return math.inf if upper else -math.inf
-        if not upper:
-            value -= 1e-17 * summed
         points = min(float(size), 1.0 / -math.expm1(-max(self.theta, 1e-300) * self.pitch))
         error = self.point_error * points + ULP * size * summed
         rounding = _MASS_ROUNDING * self.releases
@@ -110,7 +105,7 @@ class Window:
             beyond = self.lost_above * math.exp(-self.theta * max(self.high - at, 0.0))
             total = (value + error + beyond) * (1.0 + rounding)
         else:
-            total = (value - error) * (1.0 - min(rounding, 1.0))
+            total = (value - error - self.lost_above - self.lost_below) * (1.0 - min(rounding, 1.0))
         return self.log_scale - self.theta * at + math.log(total) if total > 0 else -math.inf
 
 
@@ -142,7 +137,7 @@ def saddle_for_epsilon(parts: Parts, epsilon: float) -> Saddle:
 
 
 def _tilt(parts: Parts, too_small: Callable[[float], bool]) -> float:
-    """The least tilt that is not too small, to 0.1 %, but never so large that the sum sits at its largest value almost surely:
+    """The least tilt that is not too small, to 2 %, but never so large that the sum sits at its largest value almost surely:
     beyond that a tilt gains nothing and only magnifies the splitting of the losses."""
 
     def enough(log_theta: float) -> bool:
@@ -155,7 +150,7 @@ def _tilt(parts: Parts, too_small: Callable[[float], bool]) -> float:
     while not enough(high):
         high += 1.0
     low = high - 1.0 if not enough(high - 1.0) else high - 3.0
-    while high - low > 1e-3:
+    while high - low > 0.02:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return math.exp(high)
@@ -219,8 +214,9 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     for grid, count in zip(grids, counts, strict=True):
         folded = np.bincount(grid.index % size, weights=grid.tilted, minlength=size)
         one = fft.rfft(folded)
-        spectrum *= one**count
-        smallest = np.minimum(smallest, np.abs(one))
+        size_of_one = np.abs(one)
+        spectrum *= _power(one, size_of_one, count)
+        smallest = np.minimum(smallest, size_of_one)
         coefficient_error += count * (unit * math.sqrt(size) * float(np.linalg.norm(folded)) + 4.0 * ULP)
     tilted = np.roll(fft.irfft(spectrum, size), -(first % size))
     size_of = np.abs(spectrum)
@@ -230,6 +226,7 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     with np.errstate(divide="ignore", invalid="ignore"):
         leverage = np.where(smallest > 0, np.minimum(size_of / smallest, 1.0), 1.0)
     point_error = 2.0 * coefficient_error * (2.0 * float(np.sum(leverage)) / size) + unit * float(np.linalg.norm(tilted))
+    point_error += _NEGLIGIBLE * len(counts)
     window = Window(
         pitch=pitch,
         first=first,
@@ -237,7 +234,8 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
         log_scale=sum(count * grid.log_scale for grid, count in zip(grids, counts, strict=True)),
         tilted=np.maximum(tilted, 0.0),
         point_error=point_error,
-        lost_above=_lost_above(grids, counts, saddle, (first + size - 1) * pitch),
+        lost_above=_outside(grids, counts, saddle, (first + size - 1) * pitch, 1.0),
+        lost_below=_outside(grids, counts, saddle, first * pitch, -1.0),
         centre=saddle.centre,
         releases=sum(counts),
         spread=sum(count * table.spread for table, count in tables),
@@ -245,6 +243,16 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     both = zip(tables, parts, strict=True)
     truncated = sum(count * max(table.infinite - loss.infinite, 0.0) for (table, count), (loss, _) in both)
     return window, truncated
+
+
+def _power(values: NDArray[np.complex128], sizes: Floats, count: int) -> NDArray[np.complex128]:
+    """values^count; entries whose power is below 1e-30 are 0, which for many releases is nearly all of them."""
+    if count == 1:
+        return values
+    kept = sizes > _NEGLIGIBLE ** (1.0 / count)
+    result = np.zeros_like(values)
+    result[kept] = values[kept] ** count
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,28 +317,32 @@ def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tup
     """How far below and above the centre the window must go so that at most e^−32 of the tilted mass is outside (Chernoff)."""
     reaches = []
     for sign in (-1.0, 1.0):
-        guard = saddle.theta if sign > 0 else 0.0  # mass above the window also carries the factor e^(−θ·distance)
-        best = math.inf
-        scale = math.sqrt(2.0 * _WRAP) / max(saddle.deviation, 1e-300)
-        for tau in scale * np.array([0.25, 0.4, 0.63, 1.0, 1.6]):
-            moment = sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True))
-            best = min(best, (moment - sign * tau * saddle.centre + _WRAP) / (tau + guard))
-        farthest = sum(c * abs(int(g.index[-1 if sign > 0 else 0]) * g.pitch) for g, c in zip(grids, counts, strict=True))
-        reaches.append(min(max(best, 4.0 * grids[0].pitch), farthest + abs(saddle.centre) + 4.0 * grids[0].pitch))
+        bounds = [
+            (sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True)) + _WRAP) / tau
+            for tau in _chernoff_rates(saddle)
+        ]
+        farthest = sum(c * int(g.index[-1 if sign > 0 else 0]) * g.pitch for g, c in zip(grids, counts, strict=True))
+        reach = min(min(bounds) - sign * saddle.centre, sign * (farthest - saddle.centre))
+        reaches.append(max(reach, 0.0) + 4.0 * grids[0].pitch)
     return reaches[0], reaches[1]
 
 
-def _lost_above(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, top: float) -> float:
-    """Chernoff bound on the tilted mass above the window."""
-    highest = sum(count * int(grid.index[-1]) for grid, count in zip(grids, counts, strict=True)) * grids[0].pitch
-    if highest <= top:
+def _outside(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, end: float, sign: float) -> float:
+    """Chernoff bound on the tilted mass above (sign 1) or below (sign −1) the window's end."""
+    farthest = sum(c * int(g.index[-1 if sign > 0 else 0]) * g.pitch for g, c in zip(grids, counts, strict=True))
+    if sign * (farthest - end) <= 0.0:
         return 0.0
-    scale = math.sqrt(2.0 * _WRAP) / max(saddle.deviation, 1e-300)
     exponents = [
-        sum(count * grid.log_moment(tau) for grid, count in zip(grids, counts, strict=True)) - tau * top
-        for tau in scale * np.array([0.25, 0.4, 0.63, 1.0, 1.6])
+        sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True)) - sign * tau * end
+        for tau in _chernoff_rates(saddle)
     ]
     return math.exp(min(min(exponents), 0.0))
+
+
+def _chernoff_rates(saddle: Saddle) -> tuple[float, ...]:
+    """Rates around √(2·32)/deviation, the best one for a normal sum."""
+    best = math.sqrt(2.0 * _WRAP) / max(saddle.deviation, 1e-300)
+    return 0.5 * best, best, 2.0 * best
 
 
 def _saddle(parts: Parts, theta: float) -> Saddle:

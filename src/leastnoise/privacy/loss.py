@@ -19,7 +19,7 @@ from leastnoise.privacy.tables import single_loss
 
 DEFAULT = Settings()
 _TRIES = 8
-_LOWER_PITCH = 1.0 / 16.0  # lower bounds work on a finer grid: their gap is about 8 pitches
+_LOWER_PITCH = 1.0 / 32.0  # lower bounds work on a finer grid: their gap is about 8 pitches
 _LOWER_SHARE = 1e-3  # and give away this share of δ
 _RAISED = 1e-60  # Gaussian tables raise at most this mass a release from below the grid
 
@@ -104,8 +104,10 @@ class PrivacyLoss:
                 return room > 0 and window.log_delta(e, upper=True) <= math.log(room)
 
             epsilon = _least(fits, window.high, low=max(window.low, 0.0))
+            if abs(epsilon - saddle.centre) <= 2.0 * saddle.deviation:
+                return min(epsilon, self._highest)
             moved = composition.saddle_for_epsilon(self.parts, epsilon)
-            if abs(epsilon - saddle.centre) <= 2.0 * saddle.deviation or abs(moved.theta - saddle.theta) <= 0.01 * moved.theta:
+            if abs(moved.theta - saddle.theta) <= 0.05 * moved.theta:
                 return min(epsilon, self._highest)
             saddle = moved
         raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
