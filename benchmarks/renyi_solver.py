@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leastnoise.cost import absolute
-from leastnoise.design.renyi import RenyiOptimum, Status, bins_per_sensitivity, renyi_problem, solve
+from leastnoise.designer.renyi import RenyiOptimum, Status, bins_per_sensitivity, renyi_problem, solve
 
 SIGMAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0, 50.0, 100.0)
 ORDERS = (1.0, 1.006, 1.5, 2.0, 4.0, 8.0, 18.0, 32.0, 64.0, 125.0, 300.0, 1000.0, math.inf)

@@ -11,8 +11,8 @@ from leastnoise.classic import (
     staircase,
 )
 from leastnoise.cost import Cost
-from leastnoise.design.cactus import cactus
-from leastnoise.design.design import Design, design
+from leastnoise.designer.cactus import cactus
+from leastnoise.designer.design import Design, design
 from leastnoise.errors import (
     AccountingError,
     DesignError,

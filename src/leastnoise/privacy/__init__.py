@@ -11,7 +11,8 @@ Where each error goes (every number called an upper bound is one; lower bounds m
   and under Q are both kept. This is a dilation: it can only raise δ(ε). h is chosen so that ε rises by about 5e-6 of itself.
 - *Truncation.* Unbounded losses (Gaussian) beyond the grid's top count as infinite; losses below its bottom are raised to it.
 - *Composition.* FFT of the loss distribution tilted by e^(θL), θ at the saddle point, so errors are relative to δ and not to 1. The
-  cyclic window follows from Chernoff bounds; what it may lose above is added to δ, what wraps around at either end only adds to it (and is subtracted in lower bounds).
+  cyclic window follows from Chernoff bounds; what it may lose above is added to δ, what wraps around at either end only adds to it
+  (and is subtracted in lower bounds).
   Floating-point error of the FFTs is bounded from their norms and added.
 - *Lower bounds.* Splitting adds to each loss a step ξ with E[e^(−ξ)] = 1 and |ξ| ≤ h, so ln E[e^(cξ)] ≤ (c + c²)h²/8; Chernoff's
   bound on the sum of these steps turns the discretised value into a lower bound on the exact one.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastnoise.design.problem import RenyiProblem
+from leastnoise.designer.problem import RenyiProblem
 from leastnoise.shells import Floats
 
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leastnoise.design.point import Point, certify, meet_constraints, point_at, spread
-from leastnoise.design.problem import RenyiProblem
-from leastnoise.design.step import State, advance, direction, first_multipliers, line_search
-from leastnoise.design.system import PairSystem
+from leastnoise.designer.point import Point, certify, meet_constraints, point_at, spread
+from leastnoise.designer.problem import RenyiProblem
+from leastnoise.designer.step import State, advance, direction, first_multipliers, line_search
+from leastnoise.designer.system import PairSystem
 from leastnoise.shells import Floats
 
 # Iterations without a better certificate before giving up. While the bound is worthless, tail shells are still on their way

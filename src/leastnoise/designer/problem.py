@@ -17,7 +17,7 @@ import numpy as np
 
 from leastnoise import shells
 from leastnoise.cost import Cost, quadratic
-from leastnoise.design import pure, start
+from leastnoise.designer import pure, start
 from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, open_unit, positive, positive_integer
 from leastnoise.shells import Floats
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leastnoise import shells
-from leastnoise.design import newton, pure
-from leastnoise.design.newton import Settings
-from leastnoise.design.point import meet_constraints
-from leastnoise.design.problem import RenyiProblem, bins_per_sensitivity, renyi_problem
-from leastnoise.design.system import pair_system
+from leastnoise.designer import newton, pure
+from leastnoise.designer.newton import Settings
+from leastnoise.designer.point import meet_constraints
+from leastnoise.designer.problem import RenyiProblem, bins_per_sensitivity, renyi_problem
+from leastnoise.designer.system import pair_system
 from leastnoise.errors import InvalidParameterError
 from leastnoise.shells import Floats
 

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 
 from leastnoise import shells
 from leastnoise.cost import Cost
-from leastnoise.design import pure
+from leastnoise.designer import pure
 from leastnoise.errors import InvalidParameterError
 from leastnoise.shells import Floats
 

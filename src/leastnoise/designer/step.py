@@ -14,10 +14,10 @@ import numpy as np
 from scipy.linalg.blas import dsbmv
 from scipy.linalg.lapack import dpbtrf, dpbtrs
 
-from leastnoise.design import system as pairs
-from leastnoise.design.point import Point, point_at
-from leastnoise.design.problem import RenyiProblem
-from leastnoise.design.system import PairSystem
+from leastnoise.designer import system as pairs
+from leastnoise.designer.point import Point, point_at
+from leastnoise.designer.problem import RenyiProblem
+from leastnoise.designer.system import PairSystem
 from leastnoise.shells import Floats
 
 _LEAST_PROXIMAL, _MOST_PROXIMAL = 1e-10, 1.0

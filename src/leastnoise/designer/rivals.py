@@ -11,7 +11,7 @@ from scipy import optimize
 from leastnoise import classic
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.cost import Cost
-from leastnoise.design.cactus import cactus
+from leastnoise.designer.cactus import cactus
 from leastnoise.errors import LeastNoiseError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
@@ -89,9 +89,9 @@ def expected_cost(noise: Noise, cost: Cost) -> float:
         return noise.expected_cost(cost)
     q = cost.exponent
     if q is not None and isinstance(noise, GaussianNoise):
-        return noise.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0)) / math.sqrt(math.pi)
+        return float(noise.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0)) / math.sqrt(math.pi))
     if q is not None and isinstance(noise, LaplaceNoise):
-        return noise.scale**q * math.gamma(q + 1.0)
+        return float(noise.scale**q * math.gamma(q + 1.0))
     exponent = 2.0 if isinstance(noise, GaussianNoise) else 1.0
     fine = classic.generalized_gaussian(noise.std, exponent, step=noise.std / 100.0, sensitivity=noise.std)
     return fine.expected_cost(cost)

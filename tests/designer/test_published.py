@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from leastnoise.design.published import (
+from leastnoise.designer.published import (
     PublishedSettings,
     PublishedState,
     _descent_step,

@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 
 from leastnoise import shells
 from leastnoise.cost import quadratic
-from leastnoise.design.pure import best_staircase
-from leastnoise.design.renyi import Status, renyi_problem, solve
+from leastnoise.designer.pure import best_staircase
+from leastnoise.designer.renyi import Status, renyi_problem, solve
 
 
 def geng_viswanath_variance(epsilon: float) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from leastnoise.classic import shift_in_steps
-from leastnoise.design.problem import bins_per_sensitivity, renyi_problem
-from leastnoise.design.renyi import Status, solve
+from leastnoise.designer.problem import bins_per_sensitivity, renyi_problem
+from leastnoise.designer.renyi import Status, solve
 from leastnoise.errors import DesignError, positive
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain

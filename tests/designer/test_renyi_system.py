@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from design import reference_renyi as reference
+from designer import reference_renyi as reference
 from leastnoise import shells
 from leastnoise.cost import absolute, quadratic
-from leastnoise.design import system as pairs
-from leastnoise.design.problem import RenyiProblem, folded, renyi_problem
+from leastnoise.designer import system as pairs
+from leastnoise.designer.problem import RenyiProblem, folded, renyi_problem
 
 
 def small_problem(dimension: int, shift: int, order: float, first: int, last: int, ratio: float, monotone: bool) -> RenyiProblem:

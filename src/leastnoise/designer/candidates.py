@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leastnoise.cost import Cost
-from leastnoise.design import renyi, tight
-from leastnoise.design.point import meet_constraints, spread
-from leastnoise.design.problem import RenyiProblem, renyi_problem
-from leastnoise.design.renyi import RenyiOptimum, Settings
-from leastnoise.design.system import PairSystem, pair_system
+from leastnoise.designer import renyi, tight
+from leastnoise.designer.point import meet_constraints, spread
+from leastnoise.designer.problem import RenyiProblem, renyi_problem
+from leastnoise.designer.renyi import RenyiOptimum, Settings
+from leastnoise.designer.system import PairSystem, pair_system
 from leastnoise.errors import LeastNoiseError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain

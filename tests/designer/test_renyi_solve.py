@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from leastnoise.cost import absolute, custom
-from leastnoise.design import system as pairs
-from leastnoise.design.renyi import (
+from leastnoise.designer import system as pairs
+from leastnoise.designer.renyi import (
     Settings,
     Status,
     bins_per_sensitivity,

@@ -5,9 +5,9 @@
     δ = Σ over pairs of shells  N_ij h_j φ(h_i/h_j),     φ(ρ) = ρ·E[(1 − e^(ε − log ρ − S))_+],
 
 an f-divergence with the convex φ, φ' = Pr(S > ε − log ρ) and ρφ'' the density of S there. Its gradient is exactly 1/N of that of δ
-(DESIGN §5), and its Hessian the same banded graph Laplacian as that of the Rényi program. The part of the true Hessian it leaves out
-couples two releases; it acts on the change of the whole loss distribution, whose main part is zero along feasible directions at a
-stationary law. So a Newton step of the frozen problem, judged by the true ε, converges in a few iterations.
+(DESIGN §5), and its Hessian the same banded graph Laplacian as that of the Rényi program. The part of the true Hessian it leaves
+out couples two releases; it acts on the change of the whole loss distribution, whose main part is zero along feasible directions
+at a stationary law. So a Newton step of the frozen problem, judged by the true ε, converges in a few iterations.
 
 One iteration: table of losses → ε by the judge → S by tilted FFT → value, gradient, Hessian → `step.direction` → line search on ε.
 """
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import ndimage, signal
 
-from leastnoise.design.point import Point
-from leastnoise.design.problem import RenyiProblem
-from leastnoise.design.step import State, direction, first_multipliers, restored
-from leastnoise.design.system import PairSystem, Value
+from leastnoise.designer.point import Point
+from leastnoise.designer.problem import RenyiProblem
+from leastnoise.designer.step import State, direction, first_multipliers, restored
+from leastnoise.designer.system import PairSystem, Value
 from leastnoise.errors import AccountingError
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.compose import Saddle
@@ -65,7 +65,8 @@ def descend(problem: RenyiProblem, system: PairSystem, q: Floats, delta: float, 
     barrier, smoothing, iteration = 1e-3, 0.3, 0
     if not math.isfinite(epsilon):
         return TightOptimum(q, epsilon, 0)
-    for iteration in range(1, _MOST_ITERATIONS + 1):
+    while iteration < _MOST_ITERATIONS:
+        iteration += 1
         point = _frozen_point(problem, system, q, epsilon, compositions, smoothing)
         moved = None if point is None else _improve(problem, system, point, barrier, delta, compositions, epsilon)
         gain = 0.0
@@ -133,9 +134,9 @@ def _frozen_point(
     value = float(np.sum(base * rest))
     if not value > 0.0:
         return None
-    gradient = np.bincount(system.grid_a, base * tail, minlength=total) + np.bincount(
-        system.grid_b, base * (rest - tail), minlength=total
-    )
+    to_a = np.bincount(system.grid_a, base * tail, minlength=total)
+    to_b = np.bincount(system.grid_b, base * (rest - tail), minlength=total)
+    gradient = np.asarray(to_a + to_b, dtype=np.float64)
     frozen = Value(0.0, np.array([value]), gradient[None, :], np.zeros((1, total)), base * here)
     slack = np.ones(q.size)
     slack[:-1] = -np.expm1(q[1:] - q[:-1])

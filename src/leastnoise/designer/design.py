@@ -10,11 +10,11 @@ from typing import Literal
 
 from leastnoise.classic import shift_in_steps
 from leastnoise.cost import Cost, quadratic
-from leastnoise.design import candidates
-from leastnoise.design.candidates import Candidate, Setting
-from leastnoise.design.problem import bins_per_sensitivity
-from leastnoise.design.renyi import Settings, Status, discretisation_cost, solve
-from leastnoise.design.rivals import Rival, rivals
+from leastnoise.designer import candidates
+from leastnoise.designer.candidates import Candidate, Setting
+from leastnoise.designer.problem import bins_per_sensitivity
+from leastnoise.designer.renyi import Settings, Status, discretisation_cost, solve
+from leastnoise.designer.rivals import Rival, rivals
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError, one_of, open_unit, positive, positive_integer
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
@@ -211,10 +211,8 @@ def _optimised(request: _Request, sigma: float) -> Design:
 def _setting(request: _Request, sigma: float) -> tuple[Setting, float]:
     """The problem in lattice units, and the pitch of the lattice."""
     s = request.sensitivity
-    if request.domain == "integer":
-        step = 1.0
-    else:
-        step = request.step if request.step is not None else s / bins_per_sensitivity(sigma / s)
+    fitting = 1.0 if request.domain == "integer" else s / bins_per_sensitivity(sigma / s)
+    step = fitting if request.step is None else request.step
     shift = shift_in_steps(s, step)
     budget = float(request.cost.average(sigma, 1.0, "integer"))
     cost = request.cost
@@ -288,7 +286,7 @@ def _rival_as_design(request: _Request, sigma: float, rival: Rival) -> Design:
 
 
 def _at_epsilon(request: _Request, epsilon: float) -> Design:
-    """The least sigma whose design is certified at or below `epsilon`: secant steps on log ε against log σ, warm from the Gaussian."""
+    """The least sigma whose design is certified at or below `epsilon`: secant steps on log ε against log σ."""
     s = request.sensitivity
     low, high = SMALLEST_RATIO, LARGEST_RATIO
     ratio = min(max(_gaussian_ratio(request, epsilon) * 0.95, 1.01 * low), 0.99 * high)
@@ -312,11 +310,11 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     if best is None:
         reachable = _at_sigma(request, LARGEST_RATIO * 0.99 * s).epsilon
         raise DesignError(
-            f"Expected epsilon={epsilon!r} to be reachable with sigma up to {LARGEST_RATIO * s:g}; the least there is {reachable:.4g}."
+            f"Expected epsilon={epsilon!r} to be at least {reachable:.4g}, what the largest sigma, {LARGEST_RATIO * s:g}, gives."
         )
     if best.epsilon < epsilon * 0.99 and best.sigma <= 1.02 * SMALLEST_RATIO * s:
         raise DesignError(
-            f"Expected epsilon={epsilon!r} to need noise: sigma={best.sigma:.4g}, the smallest on offer, already gives {best.epsilon:.4g}."
+            f"Expected epsilon={epsilon!r} to be at most {best.epsilon:.4g}, what the smallest sigma, {best.sigma:.4g}, gives."
         )
     return best
 

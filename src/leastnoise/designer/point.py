@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from leastnoise.design import system as pairs
-from leastnoise.design.certificate import Bound, lower_bound
-from leastnoise.design.problem import RenyiProblem
-from leastnoise.design.system import PairSystem, Value
+from leastnoise.designer import system as pairs
+from leastnoise.designer.certificate import Bound, lower_bound
+from leastnoise.designer.problem import RenyiProblem
+from leastnoise.designer.system import PairSystem, Value
 from leastnoise.errors import InvalidParameterError
 from leastnoise.shells import Floats
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from design import reference_renyi as reference
-from leastnoise.design import system as pairs
-from leastnoise.design.certificate import hull_at, lower_bound
-from leastnoise.design.point import meet_constraints, spread
-from leastnoise.design.renyi import renyi_problem, solve
+from designer import reference_renyi as reference
+from leastnoise.designer import system as pairs
+from leastnoise.designer.certificate import hull_at, lower_bound
+from leastnoise.designer.point import meet_constraints, spread
+from leastnoise.designer.renyi import renyi_problem, solve
 
 
 @pytest.mark.parametrize("seed", range(8))

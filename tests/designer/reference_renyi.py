@@ -8,7 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from leastnoise.design.renyi import RenyiOptimum, RenyiProblem
+from leastnoise.designer.renyi import RenyiOptimum, RenyiProblem
 
 
 def index_and_ratio(problem: RenyiProblem, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

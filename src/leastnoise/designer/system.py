@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import overlap
-from leastnoise.design.problem import RenyiProblem
+from leastnoise.designer.problem import RenyiProblem
 from leastnoise.errors import InvalidParameterError
 from leastnoise.shells import Floats
 
