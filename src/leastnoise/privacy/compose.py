@@ -29,7 +29,7 @@ _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
 _KINK = 1e-4
 _NEGLIGIBLE = 1e-30  # of the largest Fourier coefficient, which is 1
-_WRAP = 32.0  # the window loses or wraps e^−32 = 1e-14 of the tilted mass
+_WRAP = 27.0  # the window loses or wraps at most e^−27 = 2e-12 of the tilted mass at each end
 _MASS_ROUNDING = 1e-14  # relative error of a probability, a release
 
 
@@ -88,6 +88,17 @@ class Window:
         gap = max(self.pitch * (self.first + index) - epsilon, 0.0)
         return float(one[index]) * math.exp(-self.theta * gap), float(two[index]) * math.exp(-(self.theta + 1.0) * gap)
 
+    def _wrapped(self, epsilon: float) -> float:
+        """Bound on what mass from below the window adds to the sums above ε, W being the window's width.
+
+        Either all of it, or, untilted, Σ_k δ(ε − kW) e^(−θkW) ≤ e^(−θW)/(1 − e^(−θW)): at a steep tilt a short window is enough.
+        """
+        fall = self.theta * self.pitch * self.tilted.size
+        if fall < 1.0:
+            return self.lost_below
+        log_untilted = -fall - math.log(-math.expm1(-fall)) - (self.log_scale - self.theta * epsilon)
+        return min(self.lost_below, math.exp(min(log_untilted, 0.0)))
+
     def log_delta(self, epsilon: float, *, upper: bool) -> float:
         """log of the upper (or lower) bound on δ(ε) of the discretised losses; finite losses only."""
         slack = LOSS_ROUNDING * (self.releases + self.spread)
@@ -105,7 +116,7 @@ class Window:
             beyond = self.lost_above * math.exp(-self.theta * max(self.high - at, 0.0))
             total = (value + error + beyond) * (1.0 + rounding)
         else:
-            total = (value - error - self.lost_above - self.lost_below) * (1.0 - min(rounding, 1.0))
+            total = (value - error - self.lost_above - self._wrapped(at)) * (1.0 - min(rounding, 1.0))
         return self.log_scale - self.theta * at + math.log(total) if total > 0 else -math.inf
 
 
@@ -180,7 +191,7 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
     releases = _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
     # Where losses are few and far apart a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
     pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * saddle.deviation) / (max(releases, 0.1) * (saddle.theta + 1.0)))
-    pitch = min(pitch, max(_KINK * epsilon, 1e-3 * saddle.deviation))
+    pitch = min(pitch, max(_KINK * epsilon, 1e-3 * saddle.deviation), 0.25 / (saddle.theta + 1.0))
     for loss, _ in parts:
         if not math.isfinite(loss.largest):
             pitch = min(pitch, 0.25 * math.sqrt(loss.cumulants(0.0)[2]))
@@ -275,18 +286,14 @@ class _Grid:
         tilt = table.log_p + theta * pitch * lower
         top = float(tilt.max()) if np.isfinite(tilt.max()) else 0.0
         base = np.exp(tilt - top)
-        index = lower.astype(np.int64)
-        span_low = int(index.min())
-        sums = np.bincount(
-            np.concatenate([index, index + 1]) - span_low,
-            weights=np.concatenate([base * down, base * up * math.exp(theta * pitch)]),
-        )
-        total = float(sums.sum())
+        index = np.concatenate([lower, lower + 1.0]).astype(np.int64)
+        points, weights = _added_up(index, np.concatenate([base * down, base * up * math.exp(theta * pitch)]))
+        total = float(weights.sum())
         if not total > 0:
             raise AccountingError("A release has no finite privacy loss: the shifted law shares no point with the law.")
-        weights = np.asarray(sums / total, dtype=np.float64)
-        held = np.flatnonzero(weights > 0)
-        return _Grid(held + span_low, weights[held], top + math.log(total), pitch)
+        weights = weights / total
+        held = weights > 0
+        return _Grid(points[held], weights[held], top + math.log(total), pitch)
 
     def log_moment(self, tau: float) -> float:
         """log Ẽ[e^(τL)]."""
@@ -297,6 +304,18 @@ class _Grid:
     @cached_property
     def _log_tilted(self) -> Floats:
         return np.log(self.tilted)
+
+
+def _added_up(index: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Distinct indices and the sums of their weights; by sorting where the indices are few and far apart."""
+    low = int(index.min())
+    span = int(index.max()) - low + 1
+    if span <= 8 * index.size:
+        return np.arange(low, low + span), np.asarray(np.bincount(index - low, weights=weights), dtype=np.float64)
+    order = np.argsort(index, kind="stable")
+    index, weights = index[order], weights[order]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(index) > 0]))
+    return index[starts], np.add.reduceat(weights, starts)
 
 
 def _discretised(loss: SingleLoss, saddle: Saddle, pitch: float, most_points: int) -> TableLoss:
@@ -314,7 +333,7 @@ def _discretised(loss: SingleLoss, saddle: Saddle, pitch: float, most_points: in
 
 
 def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tuple[float, float]:
-    """How far below and above the centre the window must go so that at most e^−32 of the tilted mass is outside (Chernoff)."""
+    """How far below and above the centre the window must go so that at most e^−27 of the tilted mass is outside (Chernoff)."""
     reaches = []
     for sign in (-1.0, 1.0):
         bounds = [
@@ -324,7 +343,13 @@ def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tup
         farthest = sum(c * int(g.index[-1 if sign > 0 else 0]) * g.pitch for g, c in zip(grids, counts, strict=True))
         reach = min(min(bounds) - sign * saddle.centre, sign * (farthest - saddle.centre))
         reaches.append(max(reach, 0.0) + 4.0 * grids[0].pitch)
-    return reaches[0], reaches[1]
+    below, above = reaches
+    if saddle.theta > 0.0:
+        # A window of width W lets in e^(−θW) from below; 32 + log(1/δ) = 32 + θc − K is more than enough for θW.
+        moment = sum(count * grid.log_scale for grid, count in zip(grids, counts, strict=True))
+        width = (32.0 + max(saddle.theta * saddle.centre - moment, 0.0)) / saddle.theta
+        below = min(below, max(width - above, 4.0 * saddle.deviation) + 4.0 * grids[0].pitch)
+    return below, above
 
 
 def _outside(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, end: float, sign: float) -> float:
@@ -340,7 +365,7 @@ def _outside(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, end:
 
 
 def _chernoff_rates(saddle: Saddle) -> tuple[float, ...]:
-    """Rates around √(2·32)/deviation, the best one for a normal sum."""
+    """Rates around √(2·27)/deviation, the best one for a normal sum."""
     best = math.sqrt(2.0 * _WRAP) / max(saddle.deviation, 1e-300)
     return 0.5 * best, best, 2.0 * best
 

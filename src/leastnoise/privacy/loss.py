@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
 from leastnoise.errors import AccountingError, non_negative, open_unit, positive_integer
 from leastnoise.noise import Noise
 from leastnoise.privacy import compose as composition
@@ -250,7 +248,7 @@ def _worst_table(loss: SingleLoss, theta: float) -> SingleLoss:
 
 
 def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0) -> float:
-    """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-13 relative; `highest` if it holds nowhere
+    """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-12 relative; `highest` if it holds nowhere
     below. The returned value satisfies the condition (or is `highest`)."""
     if fits(low):
         return low
@@ -263,12 +261,9 @@ def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0) -> f
                 return math.inf
     elif not fits(high):
         return high
-    for _ in range(200):
+    while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
-        if high - low <= 1e-13 * high or not low < middle < high:
+        if not low < middle < high:
             break
-        if fits(middle):
-            high = middle
-        else:
-            low = middle
-    return float(np.nextafter(high, math.inf))
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
