@@ -7,11 +7,35 @@ import leastnoise
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PUBLIC = """
-    AccountingError Bounds Cost Design DesignError InvalidFileError InvalidParameterError LatticeNoise LeastNoiseError Noise
-    PrivacyLoss UnsupportedError cactus cube design discrete_gaussian discrete_laplace discrete_staircase epsilon_from_renyi exact
-    gaussian generalized_gaussian laplace moments_epsilon renyi_divergence sphere staircase
-""".split()
+PUBLIC = [
+    "AccountingError",
+    "Bounds",
+    "Cost",
+    "Design",
+    "DesignError",
+    "InvalidFileError",
+    "InvalidParameterError",
+    "LatticeNoise",
+    "LeastNoiseError",
+    "Noise",
+    "PrivacyLoss",
+    "UnsupportedError",
+    "cactus",
+    "cube",
+    "design",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "discrete_staircase",
+    "epsilon_from_renyi",
+    "exact",
+    "gaussian",
+    "generalized_gaussian",
+    "laplace",
+    "moments_epsilon",
+    "renyi_divergence",
+    "sphere",
+    "staircase",
+]
 
 
 def test_public_names():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -49,14 +50,14 @@ def test_the_cube_is_pure():
     assert loss.epsilon(1e-30) >= loss.epsilon(1e-6)
 
 
-@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-15, 1e-30])
-@pytest.mark.parametrize("releases", [1, 2, 7, 100, 3_000, 100_000])
+@pytest.mark.parametrize(
+    ("releases", "delta"),
+    [*itertools.product([1, 2, 7, 100, 3_000], [1e-2, 1e-6, 1e-15, 1e-30]), (100_000, 1e-6), (100_000, 1e-30)],
+)
 @pytest.mark.parametrize("sigma", [0.5, 8.0, 300.0])
 def test_gaussian_by_fft_encloses_the_analytic_formula(sigma, releases, delta):
     # The constructor keeps the count apart, so this goes through discretisation and FFT instead of the closed form.
     loss = PrivacyLoss(((GaussianLoss(1 / sigma), releases),))
-    if loss.releases > 3_000 and delta not in (1e-6, 1e-30):
-        pytest.skip("the largest compositions are checked at two deltas")
     exact = reference.gaussian_epsilon(math.sqrt(releases) / sigma, delta)
     bounds = loss.epsilon_bounds(delta)
     assert bounds.lower <= exact * (1 + 1e-13)
