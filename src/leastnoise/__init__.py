@@ -1,57 +1,73 @@
-"""leastnoise: the noise that costs the least accuracy for a given differential-privacy guarantee."""
+"""leastnoise: the noise that costs the least accuracy for a given differential-privacy guarantee.
 
-from leastnoise.classic import (
-    cube,
-    discrete_gaussian,
-    discrete_laplace,
-    discrete_staircase,
-    gaussian,
-    generalized_gaussian,
-    laplace,
-    staircase,
-)
-from leastnoise.cost import Cost
-from leastnoise.designer.cactus import cactus
-from leastnoise.designer.design import Design, design
-from leastnoise.errors import (
-    AccountingError,
-    DesignError,
-    InvalidFileError,
-    InvalidParameterError,
-    LeastNoiseError,
-    UnsupportedError,
-)
-from leastnoise.lattice import LatticeNoise
-from leastnoise.noise import Noise
-from leastnoise.privacy.loss import Bounds, PrivacyLoss
-from leastnoise.privacy.renyi import epsilon_from_renyi, moments_epsilon, renyi_divergence
-from leastnoise.sampling.weights import exact
+The public names; each is imported when it is first used, so that `import leastnoise` and the command line's help cost nothing.
+"""
 
-__all__ = [
-    "AccountingError",
-    "Bounds",
-    "Cost",
-    "Design",
-    "DesignError",
-    "InvalidFileError",
-    "InvalidParameterError",
-    "LatticeNoise",
-    "LeastNoiseError",
-    "Noise",
-    "PrivacyLoss",
-    "UnsupportedError",
-    "cactus",
-    "cube",
-    "design",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "discrete_staircase",
-    "epsilon_from_renyi",
-    "exact",
-    "gaussian",
-    "generalized_gaussian",
-    "laplace",
-    "moments_epsilon",
-    "renyi_divergence",
-    "staircase",
-]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leastnoise.ball import sphere as sphere
+    from leastnoise.classic import cube as cube
+    from leastnoise.classic import discrete_gaussian as discrete_gaussian
+    from leastnoise.classic import discrete_laplace as discrete_laplace
+    from leastnoise.classic import discrete_staircase as discrete_staircase
+    from leastnoise.classic import gaussian as gaussian
+    from leastnoise.classic import generalized_gaussian as generalized_gaussian
+    from leastnoise.classic import laplace as laplace
+    from leastnoise.classic import staircase as staircase
+    from leastnoise.cost import Cost as Cost
+    from leastnoise.designer.cactus import cactus as cactus
+    from leastnoise.designer.design import Design as Design
+    from leastnoise.designer.design import design as design
+    from leastnoise.errors import AccountingError as AccountingError
+    from leastnoise.errors import DesignError as DesignError
+    from leastnoise.errors import InvalidFileError as InvalidFileError
+    from leastnoise.errors import InvalidParameterError as InvalidParameterError
+    from leastnoise.errors import LeastNoiseError as LeastNoiseError
+    from leastnoise.errors import UnsupportedError as UnsupportedError
+    from leastnoise.lattice import LatticeNoise as LatticeNoise
+    from leastnoise.noise import Noise as Noise
+    from leastnoise.privacy.loss import Bounds as Bounds
+    from leastnoise.privacy.loss import PrivacyLoss as PrivacyLoss
+    from leastnoise.privacy.renyi import epsilon_from_renyi as epsilon_from_renyi
+    from leastnoise.privacy.renyi import moments_epsilon as moments_epsilon
+    from leastnoise.privacy.renyi import renyi_divergence as renyi_divergence
+    from leastnoise.sampling.weights import exact as exact
+
+_HOMES = {
+    "ball": ("sphere",),
+    "classic": (
+        *("cube", "discrete_gaussian", "discrete_laplace", "discrete_staircase", "gaussian", "generalized_gaussian"),
+        *("laplace", "staircase"),
+    ),
+    "cost": ("Cost",),
+    "designer.cactus": ("cactus",),
+    "designer.design": ("Design", "design"),
+    "errors": (
+        *("AccountingError", "DesignError", "InvalidFileError", "InvalidParameterError", "LeastNoiseError"),
+        "UnsupportedError",
+    ),
+    "lattice": ("LatticeNoise",),
+    "noise": ("Noise",),
+    "privacy.loss": ("Bounds", "PrivacyLoss"),
+    "privacy.renyi": ("epsilon_from_renyi", "moments_epsilon", "renyi_divergence"),
+    "sampling.weights": ("exact",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"leastnoise.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

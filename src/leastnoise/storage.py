@@ -51,6 +51,15 @@ def load(path: str | PathLike[str]) -> Noise:
         raise InvalidFileError(f"{where} does not describe a law: {error}") from None
 
 
+def file_format(path: str | PathLike[str]) -> str:
+    """The format a JSON file says it has; "" if it says none or is no JSON (reading it then explains why)."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    return str(content.get("format", "")) if isinstance(content, dict) else ""
+
+
 def law_as_json(noise: Noise) -> dict[str, Any]:
     """The law as plain JSON data."""
     if isinstance(noise, LatticeNoise):

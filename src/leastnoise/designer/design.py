@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from leastnoise.classic import shift_in_steps
+from leastnoise.classic import generalized_gaussian, shift_in_steps
+from leastnoise.closed_form import GaussianNoise
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import candidates
 from leastnoise.designer.candidates import Candidate, Setting
@@ -64,6 +65,16 @@ class Design:
     def uses(self) -> int:
         """How many times the noise is drawn over the whole use."""
         return self.compositions * (1 if self.is_joint else self.batch)
+
+    def lattice_noise(self) -> LatticeNoise:
+        """The law on a lattice, ready to be made exact: the noise itself, or the lattice form of a closed-form rival.
+
+        The lattice form of a Gaussian or Laplace law has the same standard deviation and must be judged anew.
+        """
+        if isinstance(self.noise, LatticeNoise):
+            return self.noise
+        exponent = 2.0 if isinstance(self.noise, GaussianNoise) else 1.0
+        return generalized_gaussian(self.noise.std, exponent, sensitivity=self.sensitivity)
 
     def summary(self) -> str:
         """The design in words and numbers, for people."""

@@ -38,7 +38,7 @@ def rivals(
         return Rival(name, noise, uses, loss.epsilon(delta))
 
     found = []
-    for name, build, uses in _builders(sensitivity, batch, domain):
+    for name, build, uses in known_laws(sensitivity, batch, domain):
         try:
             found.append(judged(name, at_cost(build, sigma, cost), uses))
         except LeastNoiseError:  # a law that cannot be built at so small a cost, or not judged, is no rival
@@ -46,7 +46,8 @@ def rivals(
     return sorted(found, key=lambda rival: rival.epsilon)
 
 
-def _builders(sensitivity: float, batch: int, domain: Domain) -> list[tuple[str, Callable[[float], Noise], int]]:
+def known_laws(sensitivity: float, batch: int, domain: Domain) -> list[tuple[str, Callable[[float], Noise], int]]:
+    """(name, builder from a standard deviation, draws a release of the whole batch takes) of every known law."""
     s = sensitivity
     if domain == "integer":
         line: list[tuple[str, Callable[[float], Noise], int]] = [
