@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
+export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: demo test check bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/python examples/rivals.py
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
