@@ -23,6 +23,7 @@ LAYERS = [
     {"designer"},
     {"release"},
     {"interop", "plots", "cli", "web"},
+    {"paper"},
 ]
 LEVEL = {name: level for level, layer in enumerate(LAYERS) for name in layer}
 

@@ -88,7 +88,7 @@ def test_bits_are_64_where_they_suffice_and_128_where_delta_needs_them() -> None
     assert bits(discrete_gaussian(8.0), 1e-6) == 64
     assert bits(discrete_gaussian(8.0), 1e-18) == 128
     assert bits(cube(8.0, 40), 1e-6) == 64
-    assert bits(cube(8.0, 40), 1e-15) == 128
+    assert bits(cube(8.0, 40), 1e-17) == 128
 
 
 def test_empty_inner_shells_are_charged() -> None:

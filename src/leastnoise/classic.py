@@ -127,10 +127,10 @@ def lattice_step(sigma: float, sensitivity: float, step: float | None, domain: s
 
 
 def shift_in_steps(sensitivity: float, step: float) -> int:
-    """m = sensitivity/step, which must be a whole number (to 1e-9)."""
+    """m = sensitivity/step, which must be a whole number (to a few roundings)."""
     ratio = positive("sensitivity", sensitivity) / step
     m = round(ratio)
-    if m < 1 or abs(ratio - m) > 1e-9 * m:
+    if m < 1 or abs(ratio - m) > 8.0 * np.finfo(np.float64).eps * m:
         raise InvalidParameterError("step", step, f"to divide sensitivity={sensitivity!r} a whole number of times")
     return m
 

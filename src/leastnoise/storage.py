@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from leastnoise.ball import BallNoise
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.errors import InvalidFileError, LeastNoiseError, UnsupportedError
 from leastnoise.lattice import LatticeNoise
@@ -75,6 +76,8 @@ def law_as_json(noise: Noise) -> dict[str, Any]:
         return {"kind": "gaussian", "sigma": noise.sigma.hex()}
     if isinstance(noise, LaplaceNoise):
         return {"kind": "laplace", "sigma": noise.sigma.hex()}
+    if isinstance(noise, BallNoise):
+        return {"kind": "ball", "dimension": noise.dimension, "scale": noise.scale.hex(), "step": noise.step.hex()}
     raise UnsupportedError(f"{type(noise).__name__} cannot be saved.")
 
 
@@ -94,6 +97,8 @@ def law_from_json(law: dict[str, Any]) -> Noise:
         return GaussianNoise(float.fromhex(law["sigma"]))
     if kind == "laplace":
         return LaplaceNoise(float.fromhex(law["sigma"]))
+    if kind == "ball":
+        return BallNoise(float.fromhex(law["scale"]), law["dimension"], float.fromhex(law["step"]))
     raise InvalidFileError(f"unknown kind of law {kind!r}")
 
 

@@ -36,12 +36,12 @@ def compare(*, delta: float, sigma: float, domain: Domain = "real", **request: A
         needed = None
         if name in builders:
             build, uses = builders[name]
-            needed = _least_sigma(build, best.epsilon, best.sigma, best.sensitivity, delta, best.compositions * uses)
+            needed = least_sigma(build, best.epsilon, best.sigma, best.sensitivity, delta, best.compositions * uses)
         rows.append(Row(name, epsilon, needed))
     return tuple(rows)
 
 
-def _least_sigma(
+def least_sigma(
     build: Callable[[float], Noise], epsilon: float, sigma: float, sensitivity: float, delta: float, draws: int
 ) -> float | None:
     """The least standard deviation at which the family is certified at `epsilon`, between 1 and 20 times `sigma`."""

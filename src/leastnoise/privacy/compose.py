@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import fft, signal
 
 from leastnoise.errors import AccountingError
-from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss
+from leastnoise.privacy.single import ULP, SingleLoss, TableLoss
 from leastnoise.shells import Floats
 
 Parts = Sequence[tuple[SingleLoss, int]]
@@ -28,16 +28,18 @@ Parts = Sequence[tuple[SingleLoss, int]]
 _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
 _KINK = 1e-4
+DEFAULT_ACCURACY = 5e-6
+_SNAP = 1e-9  # of a pitch: losses this close to a grid point are moved onto it, which counts as rounding of the loss
+_STEEPEST = 30.0  # log of the steepest tilt
 _NEGLIGIBLE = 1e-30  # of the largest Fourier coefficient, which is 1
 _WRAP = 27.0  # the window loses or wraps at most e^−27 = 2e-12 of the tilted mass at each end
-_MASS_ROUNDING = 1e-14  # relative error of a probability, a release
 
 
 @dataclass(frozen=True)
 class Settings:
     """How finely to work: `accuracy` is the relative rise of ε that discretisation may cause."""
 
-    accuracy: float = 5e-6
+    accuracy: float = DEFAULT_ACCURACY
     most_points: int = 2**22
 
 
@@ -64,7 +66,8 @@ class Window:
     lost_below: float  # and below it; both come back into the window at the other end
     centre: float
     releases: int
-    spread: float  # sum over the releases of the largest size of a finite loss
+    loss_error: float  # rounding of the losses, all releases together
+    mass_error: float  # relative rounding of the probabilities, all releases together
 
     @property
     def low(self) -> float:
@@ -101,8 +104,7 @@ class Window:
 
     def log_delta(self, epsilon: float, *, upper: bool) -> float:
         """log of the upper (or lower) bound on δ(ε) of the discretised losses; finite losses only."""
-        slack = LOSS_ROUNDING * (self.releases + self.spread)
-        at = epsilon - slack if upper else epsilon + slack
+        at = epsilon - self.loss_error if upper else epsilon + self.loss_error
         index = math.floor(at / self.pitch) + 1 - self.first
         if index < 0:
             return 0.0 if upper else -math.inf
@@ -111,7 +113,7 @@ class Window:
         value = max(summed - discount, 0.0)
         points = min(float(size), 1.0 / -math.expm1(-max(self.theta, 1e-300) * self.pitch))
         error = self.point_error * points + ULP * size * summed
-        rounding = _MASS_ROUNDING * self.releases
+        rounding = self.mass_error
         if upper:
             beyond = self.lost_above * math.exp(-self.theta * max(self.high - at, 0.0))
             total = (value + error + beyond) * (1.0 + rounding)
@@ -153,7 +155,7 @@ def _tilt(parts: Parts, too_small: Callable[[float], bool]) -> float:
 
     def enough(log_theta: float) -> bool:
         theta = math.exp(log_theta)
-        return _below_largest(parts, theta) < 0.5 or not too_small(theta)
+        return log_theta > _STEEPEST or _below_largest(parts, theta) < 0.5 or not too_small(theta)
 
     high = -0.5 * math.log(max(cumulants(parts, 0.0)[2], 1e-300))
     if enough(high - 3.0):
@@ -190,8 +192,10 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
     (θ+1)/2 of that to ε. One kind of bounded loss gets a grid on which its largest loss is a point and not split."""
     releases = _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
     # Where losses are few and far apart a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
+    epsilon = max(epsilon, saddle.centre)
     pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * saddle.deviation) / (max(releases, 0.1) * (saddle.theta + 1.0)))
-    pitch = min(pitch, max(_KINK * epsilon, 1e-3 * saddle.deviation), 0.25 / (saddle.theta + 1.0))
+    coarser = max(1.0, math.sqrt(accuracy / DEFAULT_ACCURACY))  # where the number of grid points forces a lower accuracy
+    pitch = min(pitch, coarser * max(_KINK * epsilon, 1e-3 * saddle.deviation), min(0.25 * coarser, 50.0) / (saddle.theta + 1.0))
     for loss, _ in parts:
         if not math.isfinite(loss.largest):
             pitch = min(pitch, 0.25 * math.sqrt(loss.cumulants(0.0)[2]))
@@ -212,6 +216,8 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     grids = [_Grid.of(table, pitch, saddle.theta) for table, _ in tables]
     counts = [count for _, count in parts]
     below, above = _reach(grids, counts, saddle)
+    if not (below + above) / pitch < 2.0 * most_points:
+        raise AccountingError(f"Composing {sum(counts)} releases needs more than {most_points} grid points.")
     size = fft.next_fast_len(math.ceil((below + above) / pitch) + 8, real=True)
     if size > most_points:
         raise AccountingError(
@@ -249,7 +255,8 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
         lost_below=_outside(grids, counts, saddle, first * pitch, -1.0),
         centre=saddle.centre,
         releases=sum(counts),
-        spread=sum(count * table.spread for table, count in tables),
+        loss_error=sum(count * (table.loss_rounding + _SNAP * pitch) for table, count in tables),
+        mass_error=sum(count * (table.mass_error + ULP * table.loss.size) for table, count in tables),
     )
     both = zip(tables, parts, strict=True)
     truncated = sum(count * max(table.infinite - loss.infinite, 0.0) for (table, count), (loss, _) in both)
@@ -278,8 +285,12 @@ class _Grid:
     @staticmethod
     def of(table: TableLoss, pitch: float, theta: float) -> _Grid:
         """Connect-the-Dots: a loss ℓ between grid points gives (1 − e^(−(ℓ−lower)))/(1 − e^(−h)) of its mass to the upper one."""
+        if not table.spread / pitch < 1e15:
+            raise AccountingError(f"A loss of {table.spread:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
         lower = np.floor(table.loss / pitch)
         part = np.clip(table.loss - lower * pitch, 0.0, pitch)
+        over = part > (1.0 - _SNAP) * pitch
+        lower, part = lower + over, np.where(over | (part < _SNAP * pitch), 0.0, part)
         whole = -math.expm1(-pitch)
         up = -np.expm1(-part) / whole
         down = np.exp(-part) * -np.expm1(part - pitch) / whole

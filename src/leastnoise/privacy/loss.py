@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from leastnoise.errors import AccountingError, non_negative, open_unit, positive_integer
+import numpy as np
+
+from leastnoise.errors import AccountingError, InvalidParameterError, non_negative, open_unit, positive_integer
 from leastnoise.noise import Noise
 from leastnoise.privacy import compose as composition
-from leastnoise.privacy.compose import Parts, Settings, Window
-from leastnoise.privacy.single import LOSS_ROUNDING, ULP, GaussianLoss, SingleLoss, TableLoss, WorstOf
+from leastnoise.privacy.compose import Parts, Saddle, Settings, Window
+from leastnoise.privacy.single import LOSS_ROUNDING, SMALLEST, ULP, GaussianLoss, SingleLoss, TableLoss, WorstOf
 from leastnoise.privacy.tables import single_loss
 
 DEFAULT = Settings()
 _TRIES = 8
+_COARSER = 12
 _LOWER_PITCH = 1.0 / 32.0  # lower bounds work on a finer grid: their gap is about 8 pitches
 _LOWER_SHARE = 1e-3  # and give away this share of δ
 _RAISED = 1e-60  # Gaussian tables raise at most this mass a release from below the grid
@@ -46,23 +49,23 @@ class PrivacyLoss:
 
     @staticmethod
     def of(noise: Noise, sensitivity: float = 1.0) -> PrivacyLoss:
-        """The loss of one release of `noise` when one person moves each answer by at most `sensitivity`."""
+        """The loss of one release of `noise` when one person moves each answer (coordinate) by at most `sensitivity`."""
         return PrivacyLoss(((single_loss(noise, sensitivity), 1),))
 
     def compose(self, other: int | PrivacyLoss) -> PrivacyLoss:
         """This loss repeated n times (n a positive integer), or followed by another loss."""
         if isinstance(other, PrivacyLoss):
             return replace(self, parts=_joined(self.parts + other.parts))
+        if isinstance(other, Noise):
+            raise InvalidParameterError("n", other, "to be a positive integer, or a PrivacyLoss such as PrivacyLoss.of(noise)")
         n = positive_integer("n", other)
         return replace(self, parts=_joined(tuple((loss, count * n) for loss, count in self.parts)))
 
-    @property
-    def releases(self) -> int:
-        """How many releases are composed (Gaussian ones are counted as the one Gaussian they are equal to)."""
-        return sum(count for _, count in self.parts)
-
     def epsilon(self, delta: float) -> float:
-        """The least certified ε at `delta`; +inf where the mass of unbounded loss alone exceeds `delta`."""
+        """The least certified ε at `delta`; +inf where the mass of unbounded loss alone exceeds `delta`.
+
+        Raises AccountingError where no bound can be certified with the grid points allowed.
+        """
         return self._epsilon_upper(open_unit("delta", delta))
 
     def delta(self, epsilon: float) -> float:
@@ -88,18 +91,16 @@ class PrivacyLoss:
         if budget <= 0:
             return math.inf
         if (loss := self._exact) is not None:
-            return _least(lambda e: float(loss.profile(e)) + self._deviation(e) <= delta, self._highest)
+            return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=math.inf)
         if self._certain(0.0) <= budget:
             return 0.0
         saddle = composition.saddle_for_delta(self.parts, budget)
         for _ in range(_TRIES):
-            pitch = composition.pitch_for(self.parts, saddle, saddle.centre, self.settings.accuracy)
-            window, truncated = composition.compose(self.parts, saddle, pitch, self.settings.most_points)
+            window, truncated = self._window(self.parts, saddle, saddle.centre, self.settings.accuracy)
             allowed = budget - truncated
 
             def fits(e: float, window: Window = window, allowed: float = allowed) -> bool:
-                room = allowed - self._deviation(e)
-                return room > 0 and window.log_delta(e, upper=True) <= math.log(room)
+                return allowed > 0 and window.log_delta(e, upper=True) <= math.log(allowed)
 
             epsilon = _least(fits, window.high, low=max(window.low, 0.0))
             if abs(epsilon - saddle.centre) <= 2.0 * saddle.deviation:
@@ -111,16 +112,26 @@ class PrivacyLoss:
         raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
 
     def _delta_upper(self, epsilon: float) -> float:
-        known = self._infinite + self._deviation(epsilon)
+        known = self._infinite
         if epsilon >= self._highest or known >= 1.0:
-            return min(known, 1.0)
+            return min(known, 1.0) + 0.0
         if (loss := self._exact) is not None:
-            return min(float(loss.profile(epsilon)) + self._deviation(epsilon), 1.0)
+            return min(float(loss.profile(epsilon)), 1.0)
         saddle = composition.saddle_for_epsilon(self.parts, epsilon)
-        pitch = composition.pitch_for(self.parts, saddle, epsilon, self.settings.accuracy)
-        window, truncated = composition.compose(self.parts, saddle, pitch, self.settings.most_points)
+        window, truncated = self._window(self.parts, saddle, epsilon, self.settings.accuracy)
         log_delta = window.log_delta(epsilon, upper=True)
-        return min(known + truncated + math.exp(min(log_delta, 0.0)), 1.0)
+        return min(known + truncated + max(math.exp(min(log_delta, 0.0)), SMALLEST), 1.0)
+
+    def _window(self, parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> tuple[Window, float]:
+        """The composed loss near `epsilon`, to the wanted accuracy or the best the number of grid points allows."""
+        for attempt in range(_COARSER):
+            pitch = composition.pitch_for(parts, saddle, epsilon, accuracy * 4.0**attempt)
+            try:
+                return composition.compose(parts, saddle, pitch, self.settings.most_points)
+            except AccountingError:
+                if attempt == _COARSER - 1:
+                    raise
+        raise AccountingError("No grid was tried.")
 
     # Lower bounds
 
@@ -128,9 +139,9 @@ class PrivacyLoss:
         if upper == 0.0:
             return 0.0
         if not math.isfinite(upper):
-            return math.inf if self._infinite * (1.0 - 1e-9) > delta else 0.0
+            return math.inf if self._certainly_infinite > delta else 0.0
         if (loss := self._exact) is not None:
-            return _least(lambda e: float(loss.profile_lower(e)) <= delta + self._deviation(e), self._highest) * (1.0 - 1e-12)
+            return _least(lambda e: float(loss.profile_lower(e)) <= delta, self._highest) * (1.0 - 1e-12)
 
         found = self._lower_window(upper * (1.0 - 1e-9))
         if found is None:
@@ -153,11 +164,11 @@ class PrivacyLoss:
         return low * (1.0 - 1e-12)
 
     def _delta_lower(self, epsilon: float, upper: float) -> float:
-        certain = max(0.0, self._infinite * (1.0 - 1e-9) - self._deviation(epsilon))
+        certain = self._certainly_infinite
         if upper <= certain or self._infinite >= 1.0:
             return certain
         if (loss := self._exact) is not None:
-            return max(0.0, float(loss.profile_lower(epsilon)) - self._deviation(epsilon))
+            return max(0.0, float(loss.profile_lower(epsilon)))
         found = self._lower_window(epsilon)
         return certain if found is None else max(self._lower_delta_at(epsilon, *found), certain)
 
@@ -168,17 +179,14 @@ class PrivacyLoss:
         saddle = composition.saddle_for_epsilon(self.parts, epsilon)
         kind = tuple((_worst_table(loss, saddle.theta), count) for loss, count in self.parts)
         moved = composition.saddle_for_epsilon(kind, epsilon)
-        accuracy = self.settings.accuracy * _LOWER_PITCH**2
-        for _ in range(12):
-            pitch = composition.pitch_for(kind, moved, epsilon, accuracy)
-            try:
-                return composition.compose(kind, moved, pitch, self.settings.most_points)[0], kind
-            except AccountingError:
-                accuracy *= 4.0
-        return None
+        try:
+            return self._window(kind, moved, epsilon, self.settings.accuracy * _LOWER_PITCH**2)[0], kind
+        except AccountingError:
+            return None
 
     def _lower_delta_at(self, epsilon: float, window: Window, kind: Parts) -> float:
         """δ(ε) ≥ δ̂(ε+λ) − Pr[the splitting steps exceed λ and S is above ε], see the package docstring."""
+        # One kind of loss is put on the grid's own points; of several, those without a table are split once before.
         h = window.pitch * (1.0 if len(kind) == 1 or all(isinstance(loss, TableLoss) for loss, _ in kind) else 2.0)
         n = window.releases
         drift = n * h * h / 8.0
@@ -191,7 +199,7 @@ class PrivacyLoss:
         reach = max(h * math.sqrt(n * exponent / 2.0), window.theta * n * h * h / 4.0)
         value = math.exp(window.log_delta(epsilon + drift + reach, upper=False))
         given_up = math.exp(chernoff - 2.0 * reach * reach / (n * h * h))
-        return max(0.0, value - given_up - n * _RAISED - self._deviation(epsilon))
+        return max(0.0, value - given_up - n * _RAISED - self._raised)
 
     # What is known without composing
 
@@ -200,6 +208,9 @@ class PrivacyLoss:
         """One loss that stands for the whole sequence, where that can be had without a grid."""
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return self.parts[0][0]
+        if all(isinstance(loss, TableLoss) and loss.spread == 0.0 for loss, _ in self.parts):
+            # Only unbounded losses: the rest reveals nothing, however often.
+            return TableLoss(np.zeros(1), np.zeros(1), self._infinite, raised=self._infinite - self._certainly_infinite)
         return composition.exactly(self.parts)
 
     @property
@@ -214,17 +225,26 @@ class PrivacyLoss:
     def _highest(self) -> float:
         """The largest finite total loss, rounded up."""
         total = sum(count * max(loss.largest, 0.0) for loss, count in self.parts)
-        return total * (1.0 + 1e-12) + LOSS_ROUNDING * self.releases
+        error = sum(count * getattr(loss, "loss_rounding", LOSS_ROUNDING * (1.0 + abs(loss.largest))) for loss, count in self.parts)
+        return total * (1.0 + 1e-12) + error
 
-    def _deviation(self, epsilon: float) -> float:
-        """What laws judged by a neighbour cost: (1 + e^ε)·distance a release."""
-        distance = sum(count * loss.deviation for loss, count in self.parts)
-        return distance * (1.0 + math.exp(min(epsilon, 700.0))) if distance > 0 else 0.0
+    @property
+    def _raised(self) -> float:
+        """Mass whose loss was put too high to be safe, all releases."""
+        return sum(count * loss.raised for loss, count in self.parts if isinstance(loss, TableLoss))
+
+    @property
+    def _certainly_infinite(self) -> float:
+        """Lower bound on the probability of unbounded loss."""
+        if any(_surely_infinite(loss) >= 1.0 for loss, _ in self.parts):
+            return 1.0
+        finite = sum(count * math.log1p(-_surely_infinite(loss)) for loss, count in self.parts)
+        return max(0.0, -math.expm1(finite) * (1.0 - 1e-9))
 
     def _certain(self, epsilon: float) -> float:
         """A crude upper bound on δ of the finite losses: the sum over the releases of δ at an equal share of ε."""
-        share = epsilon / max(self.releases, 1)
-        return sum(count * (float(loss.profile(share)) - loss.infinite) for loss, count in self.parts) + self._deviation(epsilon)
+        share = epsilon / max(sum(count for _, count in self.parts), 1)
+        return sum(count * (float(loss.profile(share)) - loss.infinite) for loss, count in self.parts)
 
 
 def _joined(parts: tuple[tuple[SingleLoss, int], ...]) -> tuple[tuple[SingleLoss, int], ...]:
@@ -247,9 +267,9 @@ def _worst_table(loss: SingleLoss, theta: float) -> SingleLoss:
     return loss
 
 
-def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0) -> float:
-    """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-12 relative; `highest` if it holds nowhere
-    below. The returned value satisfies the condition (or is `highest`)."""
+def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0, never: float | None = None) -> float:
+    """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-12 relative; `never` (or
+    `highest`) if it does not hold at `highest`. Otherwise the returned value satisfies the condition."""
     if fits(low):
         return low
     high = highest
@@ -260,10 +280,14 @@ def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0) -> f
             if high > 1e9:
                 return math.inf
     elif not fits(high):
-        return high
+        return high if never is None else never
     while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
+
+
+def _surely_infinite(loss: SingleLoss) -> float:
+    return max(loss.infinite - (loss.raised if isinstance(loss, TableLoss) else 0.0), 0.0)

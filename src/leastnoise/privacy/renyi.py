@@ -10,8 +10,10 @@ from scipy import optimize
 
 from leastnoise.errors import AccountingError, InvalidParameterError, open_unit, positive_integer
 from leastnoise.noise import Noise
-from leastnoise.privacy.single import LOSS_ROUNDING, GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf
+from leastnoise.privacy.ball import SHARPEST, BallLoss
+from leastnoise.privacy.single import ULP, GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf
 from leastnoise.privacy.tables import single_loss
+from leastnoise.shells import Floats
 
 Conversion = Literal["moments", "improved"]
 
@@ -30,7 +32,7 @@ def renyi_divergence(noise: Noise, order: float, sensitivity: float = 1.0) -> fl
     >>> renyi_divergence(gaussian(2.0), order=4.0, sensitivity=1.0)  # α s²/(2σ²)
     0.5000000000000...
     """
-    if not (isinstance(order, (int, float, np.floating, np.integer)) and order >= 1.0):
+    if isinstance(order, bool) or not (isinstance(order, (int, float, np.floating, np.integer)) and order >= 1.0):
         raise InvalidParameterError("order", order, "to be at least 1 (or inf)")
     return loss_divergence(single_loss(noise, sensitivity), float(order))
 
@@ -43,6 +45,8 @@ def loss_divergence(loss: SingleLoss, order: float) -> float:
         return _laplace(loss.ratio, order) * (1.0 + _ROUNDING)
     if isinstance(loss, WorstOf):
         return max(table_divergence(table, order) for table in loss.tables)
+    if isinstance(loss, BallLoss):
+        return loss.largest * (1.0 + _ROUNDING) if order > SHARPEST else table_divergence(loss.nodes(order), order)
     return table_divergence(loss, order)
 
 
@@ -52,38 +56,38 @@ def table_divergence(table: TableLoss, order: float) -> float:
         return math.inf
     if math.isinf(order):
         return table.largest * (1.0 + _ROUNDING)
-    # With ρ = P/Q: (g − 1)/(α(α−1)) = Σ q φ(ρ), φ(ρ) = (ρ^α − 1 − α(ρ−1))/(α(α−1)) ≥ 0: no cancellation, smooth as α → 1.
-    q = np.exp(table.log_p - table.loss)
-    if order * table.spread < 500.0:
-        excess = float(q @ _phi(table.loss, order))
-        excess += LOSS_ROUNDING * math.sqrt(2.0 * excess)  # losses far below 1 are known to a few units in the last place of 1
-        if order == 1.0:
-            return excess * (1.0 + _ROUNDING)
-        return math.log1p(order * (order - 1.0) * excess) / (order - 1.0) * (1.0 + _ROUNDING)
-    if order == 1.0:
-        return float(q @ _phi(table.loss, order)) * (1.0 + _ROUNDING)
-    return table.cumulants(order - 1.0)[0] / (order - 1.0) * (1.0 + _ROUNDING)
-
-
-def _phi(loss: np.ndarray, order: float) -> np.ndarray:
-    """φ at ρ = e^loss; near 0 from its series in `loss`, φ = ℓ²/2·(1 + (α+1)ℓ/3 + (α²+α+1)ℓ²/12 + …)."""
     above = order - 1.0
-    with np.errstate(over="ignore"):
-        slope = loss if above == 0.0 else np.expm1(above * loss) / above  # tends to `loss`, so nothing cancels as α → 1
-        exact = (np.exp(loss) * slope - np.expm1(loss)) / order
+    if above * table.spread > 600.0:
+        return table.cumulants(above)[0] / above * (1.0 + _ROUNDING) + table.loss_rounding
+    # With ρ = P/Q: (g − 1)/(α(α−1)) = Σ q φ(ρ), φ(ρ) = (ρ^α − 1 − α(ρ−1))/(α(α−1)) ≥ 0: no cancellation, smooth as α → 1.
+    excess = float(np.sum(_excess(table, order))) * (1.0 + ULP * table.loss.size)
+    # A loss is known to `loss_rounding`, which moves the sum by that times E_P[ρ^(α−1) − 1]/(α−1), about √(2·excess) when small.
+    excess += table.loss_rounding * (math.sqrt(2.0 * excess) + excess * order)
+    if above == 0.0:
+        return excess * (1.0 + _ROUNDING)
+    return math.log1p(order * above * excess) / above * (1.0 + _ROUNDING)
+
+
+def _excess(table: TableLoss, order: float) -> Floats:
+    """q φ(e^ℓ) for each loss ℓ: (p·(e^((α−1)ℓ) − 1)/(α−1) − (p − q))/α, near 0 by the series
+    φ = ℓ²/2·(1 + (α+1)ℓ/3 + (α²+α+1)ℓ²/12 + …)."""
+    loss, p, above = table.loss, np.exp(table.log_p), order - 1.0
+    slope = loss if above == 0.0 else np.expm1(above * loss) / above  # tends to `loss`, so nothing cancels as α → 1
+    exact = p * (slope + np.expm1(-np.maximum(loss, -700.0))) / order
+    near = np.where(np.abs(loss) * order < 2e-3, loss, 0.0)
     a = order
     series = (
         0.5
-        * loss**2
+        * near**2
         * (
             1.0
-            + (a + 1.0) * loss / 3.0
-            + (a * a + a + 1.0) * loss**2 / 12.0
-            + (a + 1.0) * (a * a + 1.0) * loss**3 / 60.0
-            + (a**4 + a**3 + a**2 + a + 1.0) * loss**4 / 360.0
+            + (a + 1.0) * near / 3.0
+            + (a * a + a + 1.0) * near**2 / 12.0
+            + (a + 1.0) * (a * a + 1.0) * near**3 / 60.0
+            + (a**4 + a**3 + a**2 + a + 1.0) * near**4 / 360.0
         )
     )
-    return np.where(np.abs(loss) * max(order, 1.0) < 2e-3, series, np.maximum(exact, 0.0))
+    return np.where(np.abs(loss) * order < 2e-3, p * np.exp(-near) * series, np.maximum(exact, 0.0))
 
 
 def _laplace(ratio: float, order: float) -> float:
@@ -107,7 +111,9 @@ def epsilon_from_renyi(divergence: float, order: float, delta: float, conversion
     Canonne, Kamath and Steinke 2020, Prop. 12), never larger.
     """
     delta = open_unit("delta", delta)
-    if not order > 1.0:
+    if not (isinstance(divergence, (int, float, np.floating)) and divergence >= 0.0):
+        raise InvalidParameterError("divergence", divergence, "to be at least 0 (or inf)")
+    if not (isinstance(order, (int, float, np.floating, np.integer)) and order > 1.0):
         raise InvalidParameterError("order", order, "to exceed 1")
     if math.isinf(order):
         return divergence

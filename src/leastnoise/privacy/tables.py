@@ -8,18 +8,32 @@ from dataclasses import replace
 import numpy as np
 
 from leastnoise import overlap, shells
+from leastnoise.ball import BallNoise
 from leastnoise.classic import shift_in_steps
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.errors import AccountingError, UnsupportedError, positive
 from leastnoise.lattice import LatticeNoise, is_non_increasing
 from leastnoise.noise import Noise
-from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf, log_ratio
+from leastnoise.privacy.ball import ball_loss
+from leastnoise.privacy.single import (
+    LOSS_ROUNDING,
+    MASS_ROUNDING,
+    ULP,
+    GaussianLoss,
+    LaplaceLoss,
+    SingleLoss,
+    TableLoss,
+    WorstOf,
+    log_ratio,
+)
 from leastnoise.shells import Floats
 
 _FAR = 100.0  # joint laws: shells are listed until e^−100 of the mass is left, which then counts at the largest loss
 _FAINT = -110.0  # joint laws: pairs of log-probability below this are lumped at the largest loss
+_FARTHEST = 3_000_000  # shells
+_FAINTEST = 1e-300
 _LARGEST_DEVIATION = 1e-9
-_MOST_WORK = 100_000_000  # pairs × shifts a non-monotone joint law may need
+_MOST_WORK = 10_000_000  # pairs × shifts a non-monotone joint law may need
 
 # Every point of P has left the support of Q: the loss is infinite for certain.
 NOTHING_SHARED = TableLoss(np.zeros(1), np.full(1, -np.inf), infinite=1.0)
@@ -29,11 +43,13 @@ def single_loss(noise: Noise, sensitivity: float) -> SingleLoss:
     """The exact loss of one release of `noise` when one person can move each answer by up to `sensitivity`."""
     s = positive("sensitivity", sensitivity)
     if isinstance(noise, GaussianNoise):
-        return GaussianLoss(s / noise.sigma)
+        return GaussianLoss(s / noise.sigma * (1.0 + 2.0 * ULP))
     if isinstance(noise, LaplaceNoise):
-        return LaplaceLoss(s / noise.scale)
+        return LaplaceLoss(s / noise.scale * (1.0 + 4.0 * ULP))
     if isinstance(noise, LatticeNoise):
         return lattice_loss(noise, shift_in_steps(s, noise.step))
+    if isinstance(noise, BallNoise):
+        return ball_loss(noise, s)
     raise UnsupportedError(f"{type(noise).__name__} has no privacy loss here.")
 
 
@@ -50,7 +66,12 @@ def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
     filled, deviation = _with_centre_filled(noise, log_h)
     if deviation < _LARGEST_DEVIATION and is_non_increasing(filled):
         pairs = overlap.corner_pairs(noise.dimension, shift, reach + shift)
-        return replace(_joint_table(noise, filled, pairs, reach, shift), deviation=deviation)
+        table = _joint_table(noise, filled, pairs, reach, shift)
+        # Off the empty shells the law is 1 + a times the filled one, so every loss is the same; what P has on Q's empty shells is
+        # at most a, the mass filled in, and counts as infinite.
+        infinite = min(table.infinite * (1.0 + deviation) + deviation, 1.0)
+        log_p = table.log_p + math.log1p(deviation)
+        return replace(table, log_p=log_p, infinite=infinite, deviation=deviation, raised=table.raised + deviation)
     choices = math.comb(shift + noise.dimension, noise.dimension) - 1
     if choices * (reach + shift) ** 2 > _MOST_WORK:
         raise AccountingError(
@@ -69,22 +90,29 @@ def shift_tables(noise: LatticeNoise, shift: int) -> tuple[TableLoss, ...]:
 
 def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
     """One answer, shift t: x from −N to N+t one by one; beyond, both P(x) and P(x−t) are in the tail and the loss is ±t·log r."""
-    last = noise.last
-    p = noise.pmf(np.arange(last + t + 1)) / noise.total
+    last, k = noise.last, np.arange(noise.last + t + 1)
+    p, log_h = noise.pmf(k) / noise.total, noise.log_pmf(k) - math.log(noise.total)
+    faint = (log_h > -np.inf) & (p < _FAINTEST)
     pairs = overlap.corner_pairs(1, t, last + t)
-    ours, theirs = p[pairs.i], p[pairs.j]
-    held = ours > 0
-    lost = held & (theirs == 0)
+    held = log_h[pairs.i] > -np.inf
+    lost = held & (log_h[pairs.j] == -np.inf)
     both = held & ~lost
-    loss, log_p = log_ratio(ours[both], theirs[both]), np.log(ours[both])
+    i, j = pairs.i[both], pairs.j[both]
+    # Below the normal range of floating-point numbers only logarithms are left, and those of stored masses are rounded badly: such
+    # losses are raised by 1, and their mass is not counted in lower bounds.
+    plain = ~(faint[i] | faint[j])
+    safe = log_ratio(np.where(plain, p[i], 1.0), np.where(plain, p[j], 1.0))
+    loss = np.where(plain, safe, log_h[i] - log_h[j] + 1.0)
+    log_p = log_h[i]
+    raised = float(np.sum(np.exp(log_p[~plain])))
     if noise.tail_ratio is not None:
         slope = -t * math.log(noise.tail_ratio)
-        side = math.log(p[last]) + math.log(noise.tail_ratio) - math.log1p(-noise.tail_ratio)
+        side = float(log_h[last]) + math.log(noise.tail_ratio) - math.log1p(-noise.tail_ratio)
         loss = np.concatenate([loss, [slope, -slope]])
         log_p = np.concatenate([log_p, [side, side - slope]])
     if not loss.size:
         return NOTHING_SHARED
-    return TableLoss(loss, log_p, float(np.sum(ours[lost]))).merged()
+    return TableLoss(loss, log_p, float(np.sum(np.exp(log_h[pairs.i][lost]))), raised=raised).merged()
 
 
 def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int) -> TableLoss:
@@ -103,17 +131,27 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
         rest = _mass_beyond(noise, reach)
     infinite += float(np.sum(np.exp(log_p[faint & (loss > largest)])))
     rest += float(np.sum(np.exp(log_p[faint & (loss <= largest)])))
+    raised = rest + float(np.sum(np.exp(log_p[faint & (loss > largest)])))
     loss, log_p = loss[~faint], log_p[~faint]
     if rest > 0:
         loss, log_p = np.append(loss, largest), np.append(log_p, math.log(rest))
-    return TableLoss(loss, log_p, infinite) if loss.size else NOTHING_SHARED
+    if not loss.size:
+        return NOTHING_SHARED
+    # log h and log counts are as large as d·log k; what they lose in the last place is lost from losses and probabilities.
+    size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(np.max(np.abs(pairs.log_count)))
+    loss_error, mass_error = LOSS_ROUNDING * (1.0 + largest + size), MASS_ROUNDING + LOSS_ROUNDING * size
+    return TableLoss(loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error)
 
 
 def _reach(noise: LatticeNoise, shift: int) -> int:
     """The last shell to list for a joint law: the whole support, or so far that both laws are in the tail and little is left."""
     if noise.tail_ratio is None:
         return noise.last
-    return noise.last + shift + math.ceil(_FAR / -math.log(noise.tail_ratio))
+    more = math.ceil(_FAR / -math.log(noise.tail_ratio))
+    reach = noise.last + shift + more
+    while _mass_beyond(noise, reach) > math.exp(-0.8 * _FAR) and reach < _FARTHEST:
+        reach += more
+    return reach
 
 
 def _mass_beyond(noise: LatticeNoise, reach: int) -> float:

@@ -4,10 +4,18 @@ weights   from a design to the law with integer weights that is judged, saved an
 tables    exact integer tables: alias method, first face of a point of a shell
 entropy   the operating system, or an insecure seed for tests
 draws     noise, and answers with noise, as integers on one public lattice
+ball      the same for the ball-shaped law, which is continuous and rounded exactly
 """
 
-from leastnoise.sampling.draws import Draws, draw, release
-from leastnoise.sampling.entropy import InsecureSeededEntropy, OperatingSystemEntropy
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from leastnoise.ball import BallNoise
+from leastnoise.noise import Noise
+from leastnoise.sampling import ball, draws
+from leastnoise.sampling.draws import Draws
+from leastnoise.sampling.entropy import Entropy, InsecureSeededEntropy, OperatingSystemEntropy
 from leastnoise.sampling.weights import IntegerWeights, exact, integer_weights
 
 __all__ = [
@@ -20,3 +28,17 @@ __all__ = [
     "integer_weights",
     "release",
 ]
+
+
+def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
+    """Independent draws of the noise: for joint laws the answers lie along a last axis of their own."""
+    if isinstance(noise, BallNoise):
+        return ball.draw_ball(noise, size, entropy=entropy)
+    return draws.draw(noise, size, entropy=entropy)
+
+
+def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
+    """The answers, rounded to the public lattice, plus noise; for joint laws the last axis runs over the answers of one draw."""
+    if isinstance(noise, BallNoise):
+        return ball.release_ball(noise, answers, entropy=entropy)
+    return draws.release(noise, answers, entropy=entropy)
