@@ -94,6 +94,7 @@ _domain = click.option(
 @_domain
 @click.option("--objective", type=click.Choice(["tight", "renyi"]), default="tight", show_default=True, help="What is minimised.")
 @click.option("--renyi-order", type=float, help="With --objective renyi: the order; without it, the paper's moments rule.")
+@click.option("--touched", type=int, help="How many answers of a batch one person can change, if not all.")
 @click.option("--step", type=float, help="Pitch of the lattice (real answers); divides the sensitivity.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the law as a verifiable artefact (exact integer weights).")
 @_as_json

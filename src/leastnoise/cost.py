@@ -32,6 +32,9 @@ class Cost:
         if self.exponent is not None:
             positive("exponent", self.exponent)
 
+    def __repr__(self) -> str:
+        return f"Cost({self.name!r})"
+
     def average(self, k: ArrayLike, step: float, domain: str) -> Floats:
         """A_k for the bins (or points) k = 0, 1, …"""
         k = np.asarray(k, dtype=np.float64)

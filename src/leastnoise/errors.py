@@ -5,7 +5,11 @@ LeastNoiseError
 ├── InvalidFileError        a saved law cannot be trusted             (also a ValueError)
 ├── UnsupportedError        the law or engine does not offer this     (also a TypeError)
 ├── AccountingError         a privacy number could not be certified   (also an ArithmeticError)
-└── DesignError             no law, or none within tolerance          (also an ArithmeticError)
+├── DesignError             no law, or none within tolerance          (also an ArithmeticError)
+├── PlanError               a release plan lacks a declaration        (also a ValueError)
+├── EngineError             the data engine failed; nothing is shown  (also a RuntimeError)
+├── LedgerError             the ledger cannot be used as asked        (also a RuntimeError)
+└── BudgetExceededError     a release would overspend its budget      (also a RuntimeError)
 """
 
 from __future__ import annotations
@@ -49,6 +53,38 @@ class AccountingError(LeastNoiseError, ArithmeticError):
 
 class DesignError(LeastNoiseError, ArithmeticError):
     """No law meets the request, or none was found within tolerance."""
+
+
+class PlanError(LeastNoiseError, ValueError):
+    """A release plan lacks a declaration, contradicts itself, or does not fit the schema of its table."""
+
+
+class EngineError(LeastNoiseError, RuntimeError):
+    """The data engine failed. Its own message is withheld: it may quote private values."""
+
+
+class LedgerError(LeastNoiseError, RuntimeError):
+    """The ledger is damaged, locked, read-only, or does not know what was asked for; nothing was written."""
+
+
+class BudgetExceededError(LeastNoiseError, RuntimeError):
+    """A release would overspend the budget of its data set; it was refused and nothing was written.
+
+    `budget`, `spent` (before) and `asked` (what it would come to) are ε at the δ of the data set.
+    """
+
+    def __init__(self, dataset: str, budget: float, spent: float, asked: float) -> None:
+        super().__init__(
+            f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} "
+            f"and would come to {asked:.6g} with it."
+        )
+        self.dataset = dataset
+        self.budget = budget
+        self.spent = spent
+        self.asked = asked
+
+    def __reduce__(self) -> tuple[type[BudgetExceededError], tuple[str, float, float, float]]:
+        return type(self), (self.dataset, self.budget, self.spent, self.asked)
 
 
 def real_number(name: str, value: Any) -> float:

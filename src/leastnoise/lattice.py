@@ -333,7 +333,7 @@ def _radius(k: ArrayLike) -> Floats:
 
 
 def is_non_increasing(log_h: Floats) -> bool:
-    """Whether log_h never rises by more than 8 roundings above any earlier value; an empty shell (−inf) before a full one is a rise."""
+    """Whether log_h never rises by more than 8 roundings above any earlier value; a full shell after an empty one is a rise."""
     before, after = np.minimum.accumulate(log_h[:-1]), log_h[1:]
     size = np.where(np.isfinite(before), np.abs(before), 0.0)
     return not bool(np.any(after > before + 8.0 * np.finfo(np.float64).eps * (1.0 + size)))

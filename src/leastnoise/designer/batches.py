@@ -1,9 +1,9 @@
 """How to cut a batch: one joint draw for all answers, independent noise on each, or joint noise on blocks of them.
 
 A block of size b gets one joint draw; a batch of Q answers takes ⌈Q/b⌉ blocks, so one release is that many compositions. If one
-person can touch at most l0 answers, at most min(l0, ⌈Q/b⌉) blocks change, and only these compose: blocks of size 1 (product noise)
-then cost l0 compositions instead of Q. The joint law of a block is judged at its corner shift, which dominates all shifts with fewer
-moved coordinates (docs/worst-shift.md).
+person can touch at most l0 answers, at most min(l0, ⌈Q/b⌉) blocks change, and only these compose: blocks of size 1 (product
+noise) then cost l0 compositions instead of Q. The joint law of a block is judged at its corner shift, which dominates all shifts
+with fewer moved coordinates (docs/worst-shift.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from leastnoise import classic
 from leastnoise.ball import sphere
 from leastnoise.errors import LeastNoiseError
-from leastnoise.noise import Domain
+from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 
 
@@ -37,10 +37,10 @@ def splits(batch: int, touched: int) -> list[Split]:
 
 def plain_epsilon(split: Split, *, sigma: float, sensitivity: float, delta: float, compositions: int, domain: Domain) -> float:
     """ε of the split with laws that need no optimisation: a guide to which splits deserve it."""
+    laws: list[Noise] = []
     if split.size == 1:
         laws = [classic.gaussian(sigma), classic.laplace(sigma)]
     else:
-        laws = []
         try:
             laws.append(classic.cube(sigma, split.size, domain=domain, sensitivity=sensitivity))
             if domain == "real" and split.size >= 8:
@@ -54,17 +54,3 @@ def plain_epsilon(split: Split, *, sigma: float, sensitivity: float, delta: floa
         except LeastNoiseError:
             continue
     return min(found)
-
-
-def promising(
-    batch: int, touched: int, *, sigma: float, sensitivity: float, delta: float, compositions: int, domain: Domain
-) -> list[Split]:
-    """The splits worth optimising: product noise, and the two best others by their plain laws."""
-    options = splits(batch, touched)
-    ranked = sorted(
-        (split for split in options if split.size > 1),
-        key=lambda split: plain_epsilon(
-            split, sigma=sigma, sensitivity=sensitivity, delta=delta, compositions=compositions, domain=domain
-        ),
-    )
-    return [*ranked[:2], options[0]]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from leastnoise.classic import shift_in_steps
-from leastnoise.designer.problem import bins_per_sensitivity, renyi_problem
+import math
+
+from leastnoise.classic import lattice_step, shift_in_steps
+from leastnoise.designer.candidates import bins, block_size, in_integers
+from leastnoise.designer.problem import renyi_problem
 from leastnoise.designer.renyi import Status, solve
 from leastnoise.errors import DesignError, positive
 from leastnoise.lattice import LatticeNoise
@@ -31,14 +34,16 @@ def cactus(
     4.0
     """
     sigma, s = positive("sigma", sigma), positive("sensitivity", sensitivity)
-    if domain == "integer":
-        step = 1.0
-    elif step is None:
-        step = s / bins_per_sensitivity(sigma / s)
+    step = lattice_step(sigma, s, s / bins(sigma / s) if step is None and domain == "real" else step, domain)
     shift = shift_in_steps(s, step)
     free = sigma / s < _FREE_BELOW if monotone is None else not monotone
-    problem = renyi_problem(shift=shift, order=1.0, sigma=sigma / step, domain=domain, monotone=not free)
+    block = 1 if free or domain == "real" else block_size(shift, bins(sigma / s))
+    if block == 1:
+        problem = renyi_problem(shift=shift, order=1.0, sigma=sigma / step, domain=domain, monotone=not free)
+    else:
+        problem = renyi_problem(shift=shift // block, order=1.0, sigma=math.sqrt(sigma**2 + 1.0 / 12.0) / block)
     optimum = solve(problem)
     if optimum.status is Status.NOT_REACHED:
         raise DesignError(f"The Cactus law of sigma={sigma!r} was reached only to a relative gap of {optimum.gap:.1e}.")
-    return LatticeNoise.from_log_weights(optimum.log_h, problem.tail_ratio, step=step, domain=domain)
+    log_h, ratio = in_integers(optimum.log_h, problem.tail_ratio, block)
+    return LatticeNoise.from_log_weights(log_h, ratio, step=step, domain=domain)

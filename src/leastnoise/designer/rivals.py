@@ -9,13 +9,24 @@ from dataclasses import dataclass
 from scipy import optimize
 
 from leastnoise import classic
+from leastnoise.ball import sphere
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.cost import Cost
 from leastnoise.designer.cactus import cactus
+from leastnoise.designer.candidates import bins
 from leastnoise.errors import LeastNoiseError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
+
+_MOST_BINS = 30
+
+
+# Rivals that put independent noise on each answer, and our own of that kind.
+PRODUCTS = (
+    *("Gaussian", "Laplace", "Staircase", "Cactus", "discrete Gaussian", "discrete Laplace", "discrete Staircase"),
+    "optimised product",
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +40,15 @@ class Rival:
 
 
 def rivals(
-    *, sigma: float, sensitivity: float, delta: float, compositions: int, batch: int, domain: Domain, cost: Cost
+    *,
+    sigma: float,
+    sensitivity: float,
+    delta: float,
+    compositions: int,
+    batch: int,
+    domain: Domain,
+    cost: Cost,
+    touched: int | None = None,
 ) -> list[Rival]:
     """Every known law that can be built at this cost, best first."""
 
@@ -38,7 +57,9 @@ def rivals(
         return Rival(name, noise, uses, loss.epsilon(delta))
 
     found = []
-    for name, build, uses in known_laws(sensitivity, batch, domain):
+    for name, build, uses in known_laws(sensitivity, batch, domain, touched):
+        if name == "sphere" and cost.exponent != 2.0:
+            continue
         try:
             found.append(judged(name, at_cost(build, sigma, cost), uses))
         except LeastNoiseError:  # a law that cannot be built at so small a cost, or not judged, is no rival
@@ -46,25 +67,40 @@ def rivals(
     return sorted(found, key=lambda rival: rival.epsilon)
 
 
-def known_laws(sensitivity: float, batch: int, domain: Domain) -> list[tuple[str, Callable[[float], Noise], int]]:
-    """(name, builder from a standard deviation, draws a release of the whole batch takes) of every known law."""
-    s = sensitivity
+def known_laws(
+    sensitivity: float, batch: int, domain: Domain, touched: int | None = None
+) -> list[tuple[str, Callable[[float], Noise], int]]:
+    """(name, builder from a standard deviation, draws of one release that one person can influence) of every known law."""
+    s, single = sensitivity, batch if touched is None else min(touched, batch)
     if domain == "integer":
         line: list[tuple[str, Callable[[float], Noise], int]] = [
-            ("discrete Gaussian", classic.discrete_gaussian, batch),
-            ("discrete Laplace", classic.discrete_laplace, batch),
-            ("discrete Staircase", lambda sigma: classic.discrete_staircase(sigma, sensitivity=int(s)), batch),
+            ("discrete Gaussian", classic.discrete_gaussian, single),
+            ("discrete Laplace", classic.discrete_laplace, single),
+            ("discrete Staircase", lambda sigma: classic.discrete_staircase(sigma, sensitivity=int(s)), single),
         ]
     else:
         line = [
-            ("Gaussian", classic.gaussian, batch),
-            ("Laplace", classic.laplace, batch),
-            ("Staircase", lambda sigma: classic.staircase(sigma, sensitivity=s), batch),
+            ("Gaussian", classic.gaussian, single),
+            ("Laplace", classic.laplace, single),
+            ("Staircase", lambda sigma: _staircase(sigma, s), single),
         ]
-    line.append(("Cactus", lambda sigma: cactus(sigma, sensitivity=s, domain=domain), batch))
+    line.append(("Cactus", lambda sigma: _cactus(sigma, s, domain), single))
     if batch > 1:
         line.append(("cube", lambda sigma: classic.cube(sigma, batch, domain=domain, sensitivity=s), 1))
+        if domain == "real":
+            line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1))
     return line
+
+
+def _staircase(sigma: float, sensitivity: float) -> Noise:
+    """The Staircase law; beyond 30 sensitivities its first step is at s/2, where one bin a sensitivity puts it."""
+    return classic.staircase(sigma, sensitivity=sensitivity, step=sensitivity if sigma > 30.0 * sensitivity else None)
+
+
+def _cactus(sigma: float, sensitivity: float, domain: Domain) -> Noise:
+    """The Cactus law on at most 30 bins a sensitivity: with more, the free program takes seconds to gain less than 1e-3."""
+    step = sensitivity / min(bins(sigma / sensitivity), _MOST_BINS) if domain == "real" else None
+    return cactus(sigma, sensitivity=sensitivity, domain=domain, step=step)
 
 
 def at_cost(build: Callable[[float], Noise], sigma: float, cost: Cost) -> Noise:
@@ -89,6 +125,8 @@ def expected_cost(noise: Noise, cost: Cost) -> float:
     if isinstance(noise, LatticeNoise):
         return noise.expected_cost(cost)
     q = cost.exponent
+    if q == 2.0:
+        return noise.variance
     if q is not None and isinstance(noise, GaussianNoise):
         return float(noise.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0)) / math.sqrt(math.pi))
     if q is not None and isinstance(noise, LaplaceNoise):

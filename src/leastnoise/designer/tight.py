@@ -31,7 +31,7 @@ from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.single import TableLoss
 from leastnoise.shells import Floats
 
-_MOST_ITERATIONS = 40
+_MOST_ITERATIONS = 50
 _LEAST_GAIN = 2e-7  # relative to ε, an iteration
 _SHARPEN = 0.5
 
@@ -55,7 +55,7 @@ def true_epsilon(system: PairSystem, q: Floats, delta: float, compositions: int)
     """ε of `compositions` releases; +inf where the judge declines."""
     try:
         return PrivacyLoss(((loss_table(system, q), compositions),)).epsilon(delta)
-    except AccountingError:
+    except ArithmeticError:
         return math.inf
 
 
@@ -63,12 +63,10 @@ def descend(problem: RenyiProblem, system: PairSystem, q: Floats, delta: float, 
     """Lower the true ε from the law q, which must meet the constraints; stops when an iteration gains less than 2e-7 of ε."""
     epsilon = true_epsilon(system, q, delta, compositions)
     barrier, smoothing, iteration = 1e-3, 0.3, 0
-    if not math.isfinite(epsilon):
-        return TightOptimum(q, epsilon, 0)
-    while iteration < _MOST_ITERATIONS:
+    while 0.0 < epsilon < math.inf and iteration < _MOST_ITERATIONS:
         iteration += 1
-        point = _frozen_point(problem, system, q, epsilon, compositions, smoothing)
-        moved = None if point is None else _improve(problem, system, point, barrier, delta, compositions, epsilon)
+        frozen = _frozen_point(problem, system, q, epsilon, compositions, smoothing)
+        moved = None if frozen is None else _improve(problem, system, frozen, barrier, delta, compositions, epsilon)
         gain = 0.0
         if moved is not None:
             gain = 1.0 - moved.epsilon / epsilon
@@ -76,14 +74,16 @@ def descend(problem: RenyiProblem, system: PairSystem, q: Floats, delta: float, 
         if gain < 1e-4:
             if barrier <= 1e-8 and smoothing <= 0.02 and gain < _LEAST_GAIN:
                 break
-            barrier, smoothing = max(0.03 * barrier, 1e-8), max(_SHARPEN * smoothing, 0.02)
+            haste = 1 if moved is not None else 2  # a step that promises nothing costs nothing but its own set-up: go on faster
+            barrier, smoothing = max(0.2**haste * barrier, 1e-8), max(_SHARPEN**haste * smoothing, 0.02)
     return TightOptimum(q, epsilon, iteration)
 
 
 def _improve(
-    problem: RenyiProblem, system: PairSystem, point: Point, barrier: float, delta: float, compositions: int, epsilon: float
+    problem: RenyiProblem, system: PairSystem, frozen: Frozen, barrier: float, delta: float, compositions: int, epsilon: float
 ) -> TightOptimum | None:
     """A step of the frozen problem that lowers the true ε, or None."""
+    point = frozen.point
     share = point.share * (1.0 + problem.unit_cost / problem.budget)
     share_out = np.maximum(share / np.sum(share), 1e-40)
     weights = np.ones(1)
@@ -91,6 +91,10 @@ def _improve(
     state = State(point, barrier, share_out, barrier * share_out / point.slack, weights, nu, 1e-6)
     step = direction(problem, system, state)
     if step is None:
+        return None
+    # To first order log δ falls by N times the fall of the frozen problem's, and ε by that over θ: too little needs no judge.
+    promised = -compositions * float(np.sum(point.gradients[0] * step.dq))
+    if promised < _LEAST_GAIN * epsilon * max(frozen.theta, 1e-300):
         return None
     length = min(1.0, 4.0 / float(np.max(np.abs(step.dq), initial=1e-300)))
     closing = (step.dq[1:] - step.dq[:-1]) / (point.q[:-1] - point.q[1:])
@@ -110,9 +114,17 @@ def _improve(
     return best
 
 
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """The frozen problem at one law, and the tilt at which it was evaluated."""
+
+    point: Point
+    theta: float
+
+
 def _frozen_point(
     problem: RenyiProblem, system: PairSystem, q: Floats, epsilon: float, compositions: int, smoothing: float
-) -> Point | None:
+) -> Frozen | None:
     """Value, gradient and Hessian weights of the frozen problem, as a point of the Rényi solver's kind."""
     table = loss_table(system, q)
     saddle = composition.saddle_for_epsilon(((table, compositions),), epsilon)
@@ -141,7 +153,8 @@ def _frozen_point(
     slack = np.ones(q.size)
     slack[:-1] = -np.expm1(q[1:] - q[:-1])
     factor = np.array([1.0 / value])
-    return Point(q, frozen, np.exp(problem.log_mass + q), slack, np.log(frozen.d), gradient[None, :] / value, factor)
+    point = Point(q, frozen, np.exp(problem.log_mass + q), slack, np.log(frozen.d), gradient[None, :] / value, factor)
+    return Frozen(point, theta)
 
 
 def _others(

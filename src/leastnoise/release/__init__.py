@@ -1,0 +1,1 @@
+"""Releases on real tables, and the ledger that keeps their budget."""

@@ -1,0 +1,108 @@
+"""Batches: joint noise, blocks, independent noise, and which of them wins."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from leastnoise import InvalidParameterError, PrivacyLoss, UnsupportedError, cube, design, exact, gaussian, sphere
+from leastnoise.designer.batches import Split, plain_epsilon, splits
+
+DELTA = 1e-6
+
+
+@pytest.mark.parametrize(("batch", "bar"), [(10, 0.830), (20, 1.552), (40, 2.996)])
+def test_bars(batch, bar):
+    best = design(delta=DELTA, sigma=8.0, batch=batch)
+    assert best.epsilon <= bar
+    assert best.is_joint
+    assert best.uses == 1
+    assert best.noise.std == pytest.approx(8.0, rel=1e-6)
+    assert best.epsilon < best.rivals["Gaussian"]
+    assert "joint draw" in best.reason
+
+
+@pytest.mark.parametrize(("batch", "compositions"), [(2, 1), (3, 4), (60, 1), (100, 1)])
+def test_never_worse_than_cube_sphere_or_gaussian(batch, compositions):
+    best = design(delta=DELTA, sigma=8.0, batch=batch, compositions=compositions)
+    for law, uses in ((cube(8.0, batch), 1), (sphere(8.0, batch), 1), (gaussian(8.0), batch)):
+        assert best.epsilon <= PrivacyLoss.of(law, 1.0).compose(compositions * uses).epsilon(DELTA) * (1 + 1e-9)
+    judged = PrivacyLoss.of(best.noise, 1.0).compose(best.uses).epsilon(DELTA)
+    assert judged == pytest.approx(best.epsilon, rel=1e-12)
+
+
+def test_the_sphere_takes_over_for_many_answers():
+    best = design(delta=DELTA, sigma=8.0, batch=100)
+    assert best.origin == "sphere"
+    assert best.epsilon == pytest.approx(5.92, abs=5e-3)
+    with pytest.raises(UnsupportedError, match="sphere"):
+        best.lattice_noise()
+
+
+def test_few_touched_answers_prefer_independent_noise():
+    few, all_of_them = (design(delta=DELTA, sigma=8.0, batch=12, touched=touched) for touched in (1, 12))
+    assert few.noise.dimension == 1
+    assert few.uses == 1
+    assert few.blocks == 12
+    assert "one person changes 1 of 12" in few.reason
+    assert all_of_them.is_joint
+    assert few.epsilon < all_of_them.epsilon
+    # One touched answer costs what one answer alone costs.
+    assert few.epsilon == pytest.approx(design(delta=DELTA, sigma=8.0).epsilon, rel=1e-4)
+
+
+def test_touched_never_costs_more():
+    found = [design(delta=DELTA, sigma=8.0, batch=6, touched=touched).epsilon for touched in (1, 2, 4, 6)]
+    assert all(b >= a * (1 - 1e-6) for a, b in itertools.pairwise(found))
+
+
+def test_different_sensitivities_scale_the_noise():
+    sensitivities = [1.0, 4.0, 0.5]
+    best = design(delta=DELTA, sigma=8.0, batch=3, sensitivity=sensitivities)
+    plain = design(delta=DELTA, sigma=8.0, batch=3, sensitivity=4.0)
+    assert best.sensitivity == 4.0
+    assert best.scales == (0.25, 1.0, 0.125)
+    assert best.epsilon == pytest.approx(plain.epsilon, rel=1e-9)
+    for bad in ([1.0, 2.0], [1.0, -2.0, 3.0], [1.0, math.nan, 1.0]):
+        with pytest.raises(InvalidParameterError, match="sensitivity"):
+            design(delta=DELTA, sigma=8.0, batch=3, sensitivity=bad)
+    with pytest.raises(InvalidParameterError, match="integer"):
+        design(delta=DELTA, sigma=8.0, batch=2, sensitivity=[1, 2], domain="integer")
+
+
+def test_splits_cover_the_batch():
+    for batch, touched in ((2, 2), (7, 3), (100, 100), (100, 5)):
+        options = splits(batch, touched)
+        assert options[0] == Split(1, batch, min(touched, batch))
+        assert options[-1] == Split(batch, 1, 1)
+        for split in options:
+            assert split.size * split.blocks >= batch
+            assert split.size * (split.blocks - 1) < batch
+            assert 1 <= split.touched <= min(touched, split.blocks)
+
+
+def test_plain_epsilon_is_that_of_the_best_plain_law():
+    found = plain_epsilon(Split(10, 2, 2), sigma=8.0, sensitivity=1.0, delta=DELTA, compositions=1, domain="real")
+    laws = [PrivacyLoss.of(law, 1.0).compose(2).epsilon(DELTA) for law in (cube(8.0, 10), sphere(8.0, 10))]
+    assert found == pytest.approx(min(laws), rel=1e-12)
+
+
+def test_calibrated_batch():
+    best = design(delta=DELTA, epsilon=1.0, batch=10)
+    assert 0.9999 <= best.epsilon <= 1.0
+    needed = design(delta=DELTA, epsilon=1.0, compositions=10)
+    assert best.sigma < 0.55 * needed.sigma
+
+
+def test_a_joint_design_is_sampled_with_its_variance():
+    best = design(delta=DELTA, sigma=8.0, batch=4, domain="integer")
+    law = exact(best.lattice_noise(), delta=DELTA)
+    draws = np.asarray(law.sample(200_000))
+    assert draws.shape == (200_000, 4)
+    assert draws.dtype.kind == "i"
+    # 800,000 numbers: the sample variance of one coordinate has a relative deviation of about 0.4 %.
+    assert draws.var() == pytest.approx(64.0, rel=0.03)
+    assert abs(draws.mean()) < 0.1
