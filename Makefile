@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench paper clean
 
 demo: $(VENV)/.core
 	$(BIN)/python examples/rivals.py
@@ -22,6 +22,10 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# All figures and tables, about twenty minutes on two cores; finished cells are kept, so it can be interrupted.
+paper: $(VENV)/.dev
+	$(BIN)/python -m leastnoise.paper all --out paper
+
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -32,5 +36,5 @@ $(VENV)/.core: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,spark,postgres]'
 	touch $@

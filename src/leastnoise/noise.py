@@ -101,6 +101,17 @@ class Noise(ABC):
             return released.decimals()
         return released.integers if self.domain == "integer" else released.floats()
 
+    def as_scipy(self) -> Any:
+        """The noise on one answer as a frozen scipy distribution: for analysis, not for releases."""
+        from leastnoise.interop.scipy_stats import as_scipy
+
+        return as_scipy(self)
+
+    def _repr_html_(self) -> str:
+        from leastnoise.interop.notebook import noise_html
+
+        return noise_html(self)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the law as versioned JSON; `Noise.load` gives it back bit for bit."""
         from leastnoise.storage import save

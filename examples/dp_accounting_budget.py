@@ -1,0 +1,32 @@
+"""One budget for two Gaussian releases accounted by dp-accounting and a batch of ours. Needs leastnoise[dp-accounting]."""
+
+import dp_accounting
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+from leastnoise import PrivacyLoss, design
+from leastnoise.interop.dp_accounting import accountant, both_directions, dp_event, from_pld, to_pld
+
+DELTA = 1e-6
+batch = design(delta=DELTA, sigma=8.0, batch=10)
+gaussian = pld.from_gaussian_mechanism(5.0, use_connect_dots=True)
+
+# Our law among their distributions.
+theirs = gaussian.self_compose(2).compose(to_pld(batch)).get_epsilon_for_delta(DELTA)
+
+# Our law as an event among their events.
+event = dp_accounting.ComposedDpEvent(
+    [dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(5.0), 2), dp_accounting.ComposedDpEvent([dp_event(batch)])]
+)
+by_events = accountant().compose(event).get_epsilon(DELTA)
+
+# Their distribution among our losses.
+ours = from_pld(gaussian).compose(2).compose(PrivacyLoss.of(batch.noise)).epsilon(DELTA)
+
+print(f"two Gaussians and ten answers at once, ε at δ = {DELTA:g}:")
+print(f"  their distributions {theirs:.6f}\n  their events        {by_events:.6f}\n  our accountant      {ours:.6f}")
+
+# A subsampled mechanism has another loss when a person is added than when one is removed: both are composed, the worse one counts.
+sampled = pld.from_gaussian_mechanism(1.0, sampling_prob=0.1, use_connect_dots=True)
+mixed = both_directions(sampled).compose(10).compose(PrivacyLoss.of(batch.noise))
+print(f"ten subsampled Gaussians and the batch: {mixed.epsilon(DELTA):.6f}")
+print(f"  by their distributions: {sampled.self_compose(10).compose(to_pld(batch)).get_epsilon_for_delta(DELTA):.6f}")

@@ -1,0 +1,266 @@
+"""Laws in dp-accounting, and dp-accounting's losses here: `pip install 'leastnoise[dp-accounting]'` (version 0.6).
+
+    from leastnoise.interop.dp_accounting import accountant, dp_event, from_pld, to_pld
+
+    to_pld(noise, sensitivity=1.0)                    a PrivacyLossDistribution that composes with theirs
+    accountant().compose(dp_event(design))            a DpEvent, also inside ComposedDpEvent and SelfComposedDpEvent
+    from_pld(theirs).compose(PrivacyLoss.of(noise))   their loss, composed by our accountant
+
+dp-accounting 0.6 needs attrs < 24.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.designer.design import Design
+from leastnoise.errors import InvalidFileError, InvalidParameterError, LeastNoiseError, UnsupportedError, positive
+from leastnoise.interop import required
+from leastnoise.noise import Noise
+from leastnoise.privacy.loss import Bounds, PrivacyLoss
+from leastnoise.privacy.single import PROFILE_ROUNDING, GaussianLoss, SingleLoss, TableLoss, WorstOf
+from leastnoise.storage import law_as_json, law_from_json
+
+INTERVAL = 1e-4  # dp-accounting's own default pitch of losses
+_FINER = 4.0  # losses that are put on a grid of their own first get one this much finer
+_MOST_POINTS = 20_000_000
+_REACH = 17.0  # standard deviations of a normal loss that are kept: 1e-64 of it is lost, to infinity
+
+
+def to_pld(law: Noise | Design | PrivacyLoss, *, sensitivity: float | None = None, interval: float = INTERVAL) -> Any:
+    """The privacy loss as a PrivacyLossDistribution with losses on multiples of `interval`, which must be that of its companions.
+
+    A Noise stands for one release, a Design for its whole use, a PrivacyLoss for what it has composed.
+
+    Guarantees: pessimistic. Connect-the-Dots from the exact losses: each is split over its two neighbours on the grid so that its
+    mass under both data sets is kept, which raises δ at every ε. Rounding errors of losses and masses are added first. Symmetric
+    noise has the same loss whether a person is added or removed; one pmf serves both directions.
+    """
+    pitch = positive("interval", interval)
+    module = _pld()
+    total = module.identity(pitch)
+    for single, count in _loss_of(law, sensitivity).parts:
+        one = module.PrivacyLossDistribution(_pmf(single, pitch))
+        total = total.compose(one if count == 1 else one.self_compose(count))
+    return total
+
+
+def from_pld(pld: Any) -> PrivacyLoss:
+    """One loss that dominates their PrivacyLossDistribution in both directions, to compose with ours.
+
+    For a symmetric distribution it is the distribution itself. For an asymmetric one, of subsampling for instance, it is the larger
+    of the two profiles at every ε; `both_directions` composes the two separately and is tighter.
+
+    Guarantees: as pessimistic as `pld`; its lower bounds are those of `pld`, not of the mechanism behind it.
+    """
+    remove, add = _directions(pld)
+    return PrivacyLoss(((remove if add is None else WorstOf((remove, add)), 1),))
+
+
+@dataclass(frozen=True)
+class TwoWayLoss:
+    """The loss when a person is removed and when one is added, composed separately; the worse of the two is stated."""
+
+    remove: PrivacyLoss
+    add: PrivacyLoss
+
+    def compose(self, other: int | PrivacyLoss | TwoWayLoss) -> TwoWayLoss:
+        """Repeated n times, or followed by another loss; a loss of ours is the same in both directions."""
+        if isinstance(other, TwoWayLoss):
+            return TwoWayLoss(self.remove.compose(other.remove), self.add.compose(other.add))
+        return TwoWayLoss(self.remove.compose(other), self.add.compose(other))
+
+    def epsilon(self, delta: float) -> float:
+        """The least certified ε at `delta`, in both directions."""
+        return max(self.remove.epsilon(delta), self.add.epsilon(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """The least certified δ at `epsilon`, in both directions."""
+        return max(self.remove.delta(epsilon), self.add.delta(epsilon))
+
+    def epsilon_bounds(self, delta: float) -> Bounds:
+        """ε of the worse direction between two bounds."""
+        ways = (self.remove.epsilon_bounds(delta), self.add.epsilon_bounds(delta))
+        return Bounds(max(way.lower for way in ways), max(way.upper for way in ways))
+
+    def delta_bounds(self, epsilon: float) -> Bounds:
+        """δ of the worse direction between two bounds."""
+        ways = (self.remove.delta_bounds(epsilon), self.add.delta_bounds(epsilon))
+        return Bounds(max(way.lower for way in ways), max(way.upper for way in ways))
+
+
+def both_directions(pld: Any) -> TwoWayLoss:
+    """Their distribution as two losses, one a direction (twice the same for a symmetric one)."""
+    remove, add = _directions(pld)
+    first = PrivacyLoss(((remove, 1),))
+    return TwoWayLoss(first, first if add is None else PrivacyLoss(((add, 1),)))
+
+
+def dp_event(law: Noise | Design, *, sensitivity: float | None = None) -> Any:
+    """One release of a Noise, or the whole use of a Design, as a DpEvent.
+
+    `sensitivity` is how far one person, added or removed, moves each answer; under REPLACE_ONE the accountant takes twice that.
+    """
+    events = required("dp_accounting.dp_event", "dp-accounting")
+    noise, uses = (law.noise, law.uses) if isinstance(law, Design) else (law, 1)
+    content = json.dumps(law_as_json(noise), sort_keys=True, separators=(",", ":")).encode("ascii")
+    event = _classes()[0](content, _sensitivity(law, sensitivity))
+    return event if uses == 1 else events.SelfComposedDpEvent(event, uses)
+
+
+def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) -> Any:
+    """A PLDAccountant that also understands our events, alone or nested in composed ones."""
+    relation = required("dp_accounting", "dp-accounting").NeighboringRelation
+    chosen = relation.ADD_OR_REMOVE_ONE if neighboring_relation is None else neighboring_relation
+    return _classes()[1](chosen, positive("interval", interval))
+
+
+# To theirs
+
+
+def _loss_of(law: Noise | Design | PrivacyLoss, sensitivity: float | None) -> PrivacyLoss:
+    if isinstance(law, PrivacyLoss):
+        if sensitivity is not None:
+            raise InvalidParameterError("sensitivity", sensitivity, "to be left out: a PrivacyLoss has it already")
+        return law
+    if isinstance(law, Design):
+        return PrivacyLoss.of(law.noise, _sensitivity(law, sensitivity)).compose(law.uses)
+    if isinstance(law, Noise):
+        return PrivacyLoss.of(law, _sensitivity(law, sensitivity))
+    raise InvalidParameterError("law", type(law).__name__, "to be a Noise, a Design or a PrivacyLoss")
+
+
+def _sensitivity(law: Noise | Design, sensitivity: float | None) -> float:
+    if sensitivity is None:
+        return law.sensitivity if isinstance(law, Design) else 1.0
+    return positive("sensitivity", sensitivity)
+
+
+def _pmf(loss: SingleLoss, pitch: float) -> Any:
+    """One release on their grid."""
+    table = _table(loss, pitch)
+    if table.infinite >= 1.0:
+        return _pmf_module().create_pmf({0: 1e-12}, pitch, 1.0, True)  # their composition fails without any finite loss
+    raised = table.loss + table.loss_rounding
+    lower = np.floor(raised / pitch)
+    if float(np.ptp(lower)) > _MOST_POINTS:
+        raise UnsupportedError(f"The losses spread over {np.ptp(lower):.3g} intervals of {pitch:g}; take a larger interval.")
+    part = np.clip(raised - lower * pitch, 0.0, pitch)
+    up = -np.expm1(-part) / -math.expm1(-pitch)
+    down = np.exp(-part) * -np.expm1(part - pitch) / -math.expm1(-pitch)
+    mass = np.exp(table.log_p) * (1.0 + PROFILE_ROUNDING + table.mass_error)
+    first = int(lower.min())
+    index = (lower - first).astype(np.int64)
+    probs = np.zeros(int(index.max()) + 2)
+    np.add.at(probs, index, mass * down)
+    np.add.at(probs, index + 1, mass * up)
+    infinite = min(table.infinite * (1.0 + PROFILE_ROUNDING), 1.0)
+    return _pmf_module().DensePLDPmf(pitch, first, probs, infinite, True)
+
+
+def _table(loss: SingleLoss, pitch: float) -> TableLoss:
+    if isinstance(loss, TableLoss):
+        return loss
+    if isinstance(loss, GaussianLoss):
+        middle = 0.5 * loss.mu**2
+        if 2.0 * _REACH * loss.mu / pitch > _MOST_POINTS:
+            raise UnsupportedError(f"The losses spread over too many intervals of {pitch:g}; take a larger interval.")
+        return loss.table(pitch, middle - _REACH * loss.mu, middle + _REACH * loss.mu)
+    return loss.table(pitch / _FINER, -loss.largest, loss.largest)
+
+
+# From theirs
+
+
+def _directions(pld: Any) -> tuple[TableLoss, TableLoss | None]:
+    if not isinstance(pld, _pld().PrivacyLossDistribution):
+        raise InvalidParameterError("pld", type(pld).__name__, "to be a PrivacyLossDistribution of dp-accounting")
+    remove = _as_table(pld._pmf_remove)
+    return remove, None if pld._symmetric else _as_table(pld._pmf_add)
+
+
+def _as_table(pmf: Any) -> TableLoss:
+    if not pmf._pessimistic_estimate:
+        raise UnsupportedError("An optimistic PrivacyLossDistribution promises too much; build it with pessimistic_estimate=True.")
+    dense = pmf.to_dense_pmf()
+    probs = np.asarray(dense._probs, dtype=np.float64)
+    if not np.all(np.isfinite(probs)):
+        raise UnsupportedError("The PrivacyLossDistribution holds probabilities that are not numbers.")
+    loss: NDArray[np.float64] = (np.arange(probs.size) + dense._lower_loss) * float(dense._discretization)
+    held = probs > 0.0  # FFTs leave entries of −1e-18 and the like
+    if not np.any(held):
+        return TableLoss(np.zeros(1), np.full(1, -np.inf), infinite=min(float(dense._infinity_mass), 1.0))
+    return TableLoss(loss[held], np.log(probs[held]), infinite=min(max(float(dense._infinity_mass), 0.0), 1.0))
+
+
+# Events
+
+
+@cache
+def _classes() -> tuple[Any, Any]:
+    """(LeastNoiseDpEvent, LeastNoiseAccountant): subclasses of theirs, made when they are first needed."""
+    required("dp_accounting", "dp-accounting")
+    import attr
+    import dp_accounting
+    from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
+
+    @attr.s(frozen=True, slots=True, auto_attribs=True)
+    class LeastNoiseDpEvent(dp_accounting.DpEvent):
+        """One release with a law of leastnoise; `dp_event` makes it.
+
+        The law is JSON in bytes: events must be comparable, and survive `to_named_tuple`, which takes text apart into characters.
+        """
+
+        law: bytes = attr.ib(repr=lambda content: f"<law of {len(content)} bytes>", validator=_checked_law)
+        sensitivity: float = attr.ib(default=1.0, converter=_checked_sensitivity)
+
+    class LeastNoiseAccountant(PLDAccountant):
+        """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent wherever it is nested."""
+
+        def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
+            if not isinstance(event, LeastNoiseDpEvent):
+                return super()._maybe_compose(event, count, do_compose)
+            replaced = self.neighboring_relation == dp_accounting.NeighboringRelation.REPLACE_ONE
+            try:
+                loss = PrivacyLoss.of(law_from_json(json.loads(event.law)), (2.0 if replaced else 1.0) * event.sensitivity)
+            except LeastNoiseError as error:
+                return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
+            if do_compose:
+                more = to_pld(loss.compose(count), interval=self._value_discretization_interval)
+                self._pld: Any = self._pld.compose(more)
+            return None
+
+    LeastNoiseDpEvent.__qualname__, LeastNoiseAccountant.__qualname__ = "LeastNoiseDpEvent", "LeastNoiseAccountant"
+    return LeastNoiseDpEvent, LeastNoiseAccountant
+
+
+def _checked_law(event: Any, attribute: Any, content: Any) -> None:
+    try:
+        law_from_json(json.loads(content))
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidFileError(f"The event does not hold a law: {error}") from None
+
+
+def _checked_sensitivity(value: Any) -> float:
+    return positive("sensitivity", value)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("LeastNoiseDpEvent", "LeastNoiseAccountant"):
+        return _classes()[name == "LeastNoiseAccountant"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _pld() -> Any:
+    return required("dp_accounting.pld.privacy_loss_distribution", "dp-accounting")
+
+
+def _pmf_module() -> Any:
+    return required("dp_accounting.pld.pld_pmf", "dp-accounting")

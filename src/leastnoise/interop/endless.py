@@ -1,0 +1,108 @@
+"""A law for one answer whose support has no end, drawn exactly: what Rényi divergences need.
+
+`leastnoise.exact` ends a law where its tail no longer matters to δ. Moved by one step such a law has places the other has not, and
+every Rényi divergence is infinite. Here the law goes on: the places −N … N have integer weights of sum 2^128 less the weight of the
+two tails, and a tail goes on geometrically with a ratio r that is a floating-point number, hence a fraction whose denominator is a
+power of two, so that "one place more" is decided exactly by comparing random bits with its numerator.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leastnoise.errors import UnsupportedError
+from leastnoise.lattice import LatticeNoise
+from leastnoise.sampling import release
+from leastnoise.sampling.draws import FINE_BITS, Draws
+from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy
+from leastnoise.sampling.tables import AliasTable
+
+_BITS = 128
+_TAIL = 2.0**-60  # mass of the two tails, about: the weights at their start have 60 bits
+_SLOPE = 64  # shells over which the ratio of a law without a geometric tail of its own is measured
+
+
+@dataclass(frozen=True, eq=False)
+class EndlessLaw:
+    """`noise` is judged, `weights` (of −N … N, then one of each tail) and `noise.tail_ratio` are drawn; they agree to the last bit
+    of a floating-point number, which is the rounding the judge allows for."""
+
+    noise: LatticeNoise
+    weights: tuple[int, ...]
+
+    @staticmethod
+    def of(law: LatticeNoise, tail: float = _TAIL) -> EndlessLaw:
+        """The law with endless tails of mass about `tail`, or less where it has less."""
+        if law.dimension != 1:
+            raise UnsupportedError(
+                "Rényi divergences are for laws of one answer, or the ball law: a joint law on a lattice is sampled with an end, "
+                "and then they are infinite. Use the (epsilon, delta) measure for it."
+            )
+        masses = law.extended(max(_far_enough(law, tail), 1))
+        beyond = np.append(np.cumsum(masses[::-1])[::-1][1:], 0.0)
+        last = max(int(np.argmax(beyond <= tail)), 1)
+        p = 0.5 * masses[: last + 1]
+        p[0] *= 2.0
+        if not np.all(p > 0.0):
+            raise UnsupportedError("The law has places of no probability; its Rényi divergences are infinite.")
+        if law.tail_ratio is not None and last >= law.last:
+            ratio = law.tail_ratio
+        else:
+            back = max(last - _SLOPE, 0)
+            ratio = math.exp((math.log(float(p[last])) - math.log(float(p[back]))) / (last - back)) if p[back] > p[last] else 0.5
+        one_tail = float(p[last]) * ratio / (1.0 - ratio)
+        scale = (1 << _BITS) / (float(p[0]) + 2.0 * (math.fsum(p[1:]) + one_tail)) * (1.0 - 2.0**-40)
+        half = [int(value * scale) for value in p[1:].tolist()]
+        outer = int(one_tail * scale)
+        if 0 in half or outer == 0:
+            raise UnsupportedError("The law has places of less than 2^-128; its tail is too steep to be drawn exactly.")
+        centre = (1 << _BITS) - 2 * (sum(half) + outer)
+        shells = [centre, *(2 * weight for weight in half)]
+        judged = LatticeNoise(np.array([math.ldexp(weight, -_BITS) for weight in shells]), ratio, law.step, law.domain)
+        return EndlessLaw(judged, (*half[::-1], centre, *half, outer, outer))
+
+    def release(self, answers: ArrayLike, entropy: Entropy | None = None) -> Draws:
+        """The answers, rounded to the public lattice, plus noise; each answer gets a draw of its own."""
+        source = OperatingSystemEntropy() if entropy is None else entropy
+        # A law that is 0 for certain rounds the answers and, on the real line, draws the place within the bin.
+        base = release(LatticeNoise(np.ones(1), None, self.noise.step, self.noise.domain), answers, entropy=source)
+        bins = self.bins(base.integers.size, source).reshape(base.integers.shape)
+        units = 1 if self.noise.domain == "integer" else 1 << (FINE_BITS + 1)
+        return Draws(np.asarray(base.integers + bins * units), base.unit, source.stamp)
+
+    def bins(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Whole steps of noise."""
+        drawn = np.asarray(self._table.draw(count, entropy), dtype=np.int64)
+        for index in np.flatnonzero(np.abs(drawn) > self.noise.last):
+            more = _successes(self.noise.tail_ratio or 0.0, entropy)
+            drawn[index] += more if drawn[index] > 0 else -more
+        return drawn
+
+    @cached_property
+    def _table(self) -> AliasTable:
+        n = self.noise.last
+        places = range(-n, n + 1)
+        return AliasTable.of(list(self.weights), [*places, -n - 1, n + 1], _BITS)
+
+
+def _far_enough(law: LatticeNoise, tail: float) -> int:
+    """A shell beyond which less than `tail` is left, or the last one."""
+    if law.tail_ratio is None or law.tail_mass <= tail:
+        return law.last
+    return law.last + math.ceil(math.log(tail / law.tail_mass) / math.log(law.tail_ratio))
+
+
+def _successes(ratio: float, entropy: Entropy) -> int:
+    """How often in a row an event of probability `ratio` happens: exact, because a float is a fraction of a power of two."""
+    numerator, denominator = ratio.as_integer_ratio()
+    bits = denominator.bit_length() - 1
+    size = -(-bits // 8)
+    count = 0
+    while int.from_bytes(entropy.take(size), "little") >> (8 * size - bits) < numerator:
+        count += 1
+    return count

@@ -1,0 +1,276 @@
+"""A design as an OpenDP measurement: `pip install 'leastnoise[opendp]'` (OpenDP 0.16 or newer).
+
+OpenDP adds (ε, δ) up, so ten measurements with noise that was designed for ten releases would lose what the design gained. ONE
+vector measurement for all answers keeps the tight guarantee, whether they share one joint draw (a batch) or get independent draws.
+
+    import opendp.prelude as dp
+    from leastnoise import design
+    from leastnoise.interop.opendp import enable, measurement, then_leastnoise
+
+    enable()                                             # OpenDP's features "contrib" and "honest-but-curious"
+    best = design(delta=1e-6, epsilon=1.0, domain="integer")
+    count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance())
+    private_count = count >> then_leastnoise(best)
+    private_count.map(1)                                 # (ε, δ) at one row more or less
+
+Guarantees: the function draws from integer weights with the operating system's entropy, and the privacy map judges that same law.
+The map answers for every distance, 0 and infinity included, by an upper bound on ε at the δ of the design (see
+`leastnoise.interop.distance`); where the law ends too early for a distance far beyond its sensitivity, at a larger δ. Infinite
+answers are clamped and integers saturate: no error depends on a value of the data.
+
+OpenDP states the distance of floating-point sums a little above the one you expect, 1.000000009 for 1. Design for what it states,
+`design(sensitivity=total.map(1), …)`: some of the best laws fall in steps as wide as the sensitivity, and a hair beyond a step
+costs the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from leastnoise.ball import BallNoise
+from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, positive_integer
+from leastnoise.interop import required
+from leastnoise.interop.distance import NO_LOSS, Source, Use, as_distance, loss_at, sampleable
+from leastnoise.interop.endless import EndlessLaw
+from leastnoise.lattice import LatticeNoise
+from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.privacy.renyi import loss_divergence
+from leastnoise.privacy.single import ULP, SingleLoss
+from leastnoise.sampling import release
+from leastnoise.sampling.draws import Draws
+
+Measure = Literal["approximate", "renyi"]
+
+_INTEGERS = {f"{sign}{bits}": (sign, bits) for sign in "iu" for bits in (8, 16, 32, 64)}
+_LARGEST = 1e300  # infinite answers count as this; clamping moves no two answers apart
+_METRICS = {"AbsoluteDistance": math.inf, "LInfDistance": math.inf, "L1Distance": 1, "L2Distance": 2}  # the norm's exponent
+
+
+def enable() -> None:
+    """Switch on the two features of OpenDP that measurements from other libraries need.
+
+    "honest-but-curious" says that you trust the author of the measurement, here leastnoise, to state its privacy truly.
+    """
+    _dp().enable_features("contrib", "honest-but-curious")
+
+
+def make_leastnoise(
+    input_domain: Any,
+    input_metric: Any,
+    law: Source,
+    *,
+    answers: int | None = None,
+    delta: float | None = None,
+    sensitivity: float | None = None,
+    measure: Measure = "approximate",
+) -> Any:
+    """The measurement that adds the noise of `law`, a Design, an Artefact or a Noise, to its input.
+
+    `input_domain` is an atom domain (one answer) or a vector domain (all answers of the use, `answers` of them if the domain has no
+    size): integers for a law on the integers, f64 without NaN for a law on the real line. `input_metric` is the absolute distance,
+    or the l∞, l1 or l2 distance of vectors. `delta` and `sensitivity` are those of the design; a bare Noise has no δ of its own.
+
+    `measure="approximate"` maps a distance to (ε, δ), tight over all answers; `"renyi"` maps it to a function of the order, for
+    those who compose in OpenDP, and draws from a law without end (one answer a draw, or the ball law).
+    """
+    dp = _dp()
+    one_of("measure", measure, ("approximate", "renyi"))
+    use = Use.of(law, delta=delta, sensitivity=sensitivity)
+    carrier, size = _carrier(input_domain, use)
+    exponent, is_vector = _exponent(input_metric), size is not None
+    if (str(_origin(input_metric)) == "AbsoluteDistance") == is_vector:
+        raise UnsupportedError(f"Expected {input_metric} to measure the members of {input_domain}.")
+    count = _count(use, size, answers)
+    mechanism = _Mechanism.of(use, count // use.noise.dimension, measure)
+
+    def function(argument: Any) -> Any:
+        values = argument if is_vector else [argument]
+        if len(values) != count:
+            raise ValueError(f"Expected {count} answers, not {len(values)}: the noise is for all of them together.")
+        noisy = mechanism.release(values, carrier)
+        return noisy if is_vector else noisy[0]
+
+    def privacy_map(distance: Any) -> Any:
+        return mechanism.cost(as_distance("d_in", distance), exponent)
+
+    return dp.m.make_user_measurement(
+        input_domain,
+        input_metric,
+        dp.renyi_divergence() if measure == "renyi" else dp.approximate(dp.max_divergence()),
+        function,
+        privacy_map,
+        TO=f"Vec<{carrier}>" if is_vector else carrier,
+    )
+
+
+def then_leastnoise(
+    law: Source,
+    *,
+    answers: int | None = None,
+    delta: float | None = None,
+    sensitivity: float | None = None,
+    measure: Measure = "approximate",
+) -> Any:
+    """`make_leastnoise` for chains: `transformation >> then_leastnoise(design)`."""
+
+    def make(domain: Any, metric: Any) -> Any:
+        return make_leastnoise(domain, metric, law, answers=answers, delta=delta, sensitivity=sensitivity, measure=measure)
+
+    return required("opendp.mod", "opendp")._PartialConstructor(make)
+
+
+def measurement(
+    law: Source,
+    *,
+    answers: int | None = None,
+    delta: float | None = None,
+    sensitivity: float | None = None,
+    measure: Measure = "approximate",
+    carrier: str | None = None,
+) -> Any:
+    """A measurement for answers that are there already: a vector for several (in the l∞ distance), a number for one.
+
+    `carrier` is the type of an answer, by default i32 for a law on the integers, as OpenDP counts, and f64 on the real line.
+    """
+    dp = _dp()
+    use = Use.of(law, delta=delta, sensitivity=sensitivity)
+    count = use.answers if answers is None else positive_integer("answers", answers)
+    kind = carrier or ("i32" if use.noise.domain == "integer" else "f64")
+    atom = dp.atom_domain(T=kind, nan=False) if kind in ("f32", "f64") else dp.atom_domain(T=kind)
+    space = (atom, dp.absolute_distance(T=kind)) if count == 1 else (dp.vector_domain(atom, size=count), dp.linf_distance(T=kind))
+    return make_leastnoise(*space, law, answers=count, delta=delta, sensitivity=sensitivity, measure=measure)
+
+
+def register() -> None:
+    """Let `Context` queries end in `.leastnoise(design)`; calling it again does no harm."""
+    context = required("opendp.context", "opendp")
+    if "leastnoise" not in context.constructors:
+        context.register(make_leastnoise, "leastnoise")
+
+
+@dataclass(frozen=True, eq=False)
+class _Mechanism:
+    """The law that is drawn, how many draws, and what they cost at any distance."""
+
+    law: LatticeNoise | BallNoise
+    endless: EndlessLaw | None
+    draws: int
+    delta: float | None  # None: costs are Rényi divergences
+
+    @staticmethod
+    def of(use: Use, draws: int, measure: str) -> _Mechanism:
+        if measure == "approximate":
+            return _Mechanism(use.sampled(draws), None, draws, use.stated_delta)
+        law = sampleable(use.noise, use.sensitivity)
+        if isinstance(law, BallNoise):
+            return _Mechanism(law, None, draws, None)
+        endless = EndlessLaw.of(law)
+        return _Mechanism(endless.noise, endless, draws, None)
+
+    def release(self, values: Sequence[Any], carrier: str) -> list[Any]:
+        """The answers with noise: exact integers on the public lattice, converted at the end."""
+        if self.law.domain == "integer":
+            sign, bits = _INTEGERS[carrier]
+            low, high = (0, (1 << bits) - 1) if sign == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            noisy = self._drawn(np.array([int(value) for value in values], dtype=object))
+            return [min(max(int(value), low), high) for value in noisy.integers.ravel().tolist()]
+        array = np.clip(np.array(values, dtype=np.float64), -_LARGEST, _LARGEST)
+        return [float(value) for value in self._drawn(array).floats().ravel().tolist()]
+
+    def _drawn(self, answers: Any) -> Draws:
+        if self.law.dimension > 1:
+            answers = answers.reshape(self.draws, self.law.dimension)
+        return release(self.law, answers) if self.endless is None else self.endless.release(answers)
+
+    def cost(self, distance: Fraction | None, exponent: float) -> Any:
+        """(ε, δ), or the divergence as a function of the order."""
+        if self.delta is None:
+            return self._divergences(distance, exponent)
+        if distance is None:
+            return math.inf, 1.0
+        loss, draws = self._moved(distance, exponent)
+        if loss is NO_LOSS:
+            return 0.0, 0.0
+        total = PrivacyLoss(((loss, 1),)).compose(draws)
+        epsilon = total.epsilon(self.delta)
+        if math.isfinite(epsilon) or loss.infinite >= 1.0:
+            return epsilon, self.delta if math.isfinite(epsilon) else 1.0
+        # Farther than the law was made for, its end matters: that probability goes to δ, and ε stays finite.
+        delta = min(-math.expm1(draws * math.log1p(-loss.infinite)) * (1.0 + 1e-9) + self.delta, 1.0 - 1e-9)
+        return total.epsilon(delta), delta
+
+    def _divergences(self, distance: Fraction | None, exponent: float) -> Callable[[float], float]:
+        loss, draws = (NO_LOSS, 1) if distance is None else self._moved(distance, exponent)
+
+        def divergence(order: float) -> float:
+            if not order >= 1.0:
+                raise InvalidParameterError("order", order, "to be at least 1")
+            if distance is None:
+                return math.inf
+            return draws * loss_divergence(loss, float(order)) * (1.0 + 4.0 * ULP)
+
+        return divergence
+
+    def _moved(self, distance: Fraction, exponent: float) -> tuple[SingleLoss, int]:
+        """The loss of a draw, and how many draws one person can touch at this distance.
+
+        Integers whose l1 distance is d differ in at most d places, in l2 distance in at most d² (a little more is allowed for roots
+        that were rounded down); other numbers in any.
+        """
+        touched = self.draws
+        if self.law.domain == "integer" and math.isfinite(exponent):
+            touched = min(touched, math.floor(distance ** int(exponent) * (1 + Fraction(1, 1 << 40))))
+        return (NO_LOSS, 1) if touched == 0 else (loss_at(self.law, distance), touched)
+
+
+def _dp() -> Any:
+    return required("opendp.prelude", "opendp")
+
+
+def _origin(thing: Any) -> str:
+    """The name of a domain's or metric's type without its path and arguments."""
+    return str(thing.type).split("<")[0].split("::")[-1]
+
+
+def _carrier(domain: Any, use: Use) -> tuple[str, int | None]:
+    """The type of one answer, and for a vector domain its size (0 if it has none)."""
+    origin = _origin(domain)
+    if origin not in ("AtomDomain", "VectorDomain"):
+        raise UnsupportedError(f"Expected an atom domain or a vector domain, not {domain}.")
+    atom = domain.element_domain if origin == "VectorDomain" else domain
+    if _origin(atom) != "AtomDomain":
+        raise UnsupportedError(f"Expected a vector domain of numbers, not {domain}.")
+    carrier = str(atom.carrier_type)
+    if use.noise.domain == "integer" and carrier not in _INTEGERS:
+        raise UnsupportedError(
+            f"A law on the integers is for integers of up to 64 bits, not for {carrier}; design for domain='real'."
+        )
+    if use.noise.domain == "real" and carrier != "f64":
+        raise UnsupportedError(f"A law on the real line is for f64, not for {carrier}; for integers design for domain='integer'.")
+    if carrier == "f64" and atom.nan:
+        raise UnsupportedError("NaN has no distance to anything: use a domain without it, atom_domain(T=float, nan=False).")
+    return carrier, (domain.size or 0) if origin == "VectorDomain" else None
+
+
+def _exponent(metric: Any) -> float:
+    if _origin(metric) not in _METRICS:
+        raise UnsupportedError(f"Expected the absolute, l1, l2 or l∞ distance, not {metric}.")
+    return _METRICS[_origin(metric)]
+
+
+def _count(use: Use, size: int | None, answers: int | None) -> int:
+    """How many answers the measurement takes."""
+    wanted = None if answers is None else positive_integer("answers", answers)
+    known = 1 if size is None else (size or None)
+    if wanted is not None and known is not None and wanted != known:
+        raise InvalidParameterError("answers", answers, f"to be {known}, the size of the input domain")
+    count = known or wanted or use.answers
+    if count % use.noise.dimension:
+        raise InvalidParameterError("answers", count, f"to be a multiple of {use.noise.dimension}, the answers of one joint draw")
+    return count

@@ -1,0 +1,27 @@
+"""The JSON formats as JSON Schemas (draft 2020-12), so that programs in any language can read and check them.
+
+noise      a law written by `Noise.save`
+artefact   an exact law with its guarantee, written by `leastnoise design --out`
+design     what `leastnoise design --json` prints
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from leastnoise.errors import one_of
+
+NAMES = ("artefact", "design", "noise")
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The schema of one format.
+
+    >>> schema("artefact")["title"]
+    'A law with its guarantee'
+    """
+    file = resources.files("leastnoise").joinpath("schema", f"{one_of('name', name, NAMES)}.schema.json")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,172 @@
+"""The loss at any distance, against direct enumeration on the fine lattice; the endless law, against its own weights."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from leastnoise import PrivacyLoss, cube, discrete_laplace, exact, gaussian, laplace, renyi_divergence, sphere, staircase
+from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.interop.distance import NO_LOSS, Use, as_distance, loss_at, sampleable
+from leastnoise.interop.endless import EndlessLaw, _successes
+from leastnoise.lattice import LatticeNoise
+from leastnoise.privacy.tables import NOTHING_SHARED
+from leastnoise.sampling import InsecureSeededEntropy
+
+EPSILONS = np.linspace(-1.0, 4.0, 60)
+PLACES = 1 << 16
+
+
+def hockey_stick(p, q, epsilon):
+    return float(np.sum(np.maximum(p - math.exp(epsilon) * q, 0.0)))
+
+
+def small_law(*weights):
+    return LatticeNoise.from_weights(list(weights), None, step=0.5)
+
+
+@pytest.mark.parametrize("distance", [0.5, 0.75, 1.0, 1.1, 1.000000009, 1e-7, 2.6])
+def test_fractional_distance_is_the_loss_on_the_fine_lattice(distance):
+    law = small_law(8, 7, 4, 2, 1)
+    fine = np.repeat(np.concatenate([law.pmf(np.arange(-4, 5))]), PLACES) / PLACES
+    moved = math.ceil(Fraction(distance) / Fraction(1, 2 * PLACES))
+    p, q = np.concatenate([fine, np.zeros(moved)]), np.concatenate([np.zeros(moved), fine])
+    loss = loss_at(law, Fraction(distance))
+    for epsilon in EPSILONS[::6]:
+        assert float(loss.profile(epsilon)) == pytest.approx(hockey_stick(p, q, epsilon), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("half_bins", [1, 3, 5])
+def test_joint_fractional_distance_dominates_every_shift_of_the_box(half_bins):
+    """Shifts of whole half bins need two places a bin only."""
+    law = LatticeNoise.from_weights([5.0, 4.0, 2.0, 1.0], None, step=1.0, dimension=2)
+    cells = np.repeat(np.arange(-3, 4), 2)
+    radius = np.maximum(np.abs(cells)[:, None], np.abs(cells)[None, :])
+    p = law.pmf(radius) / 4.0
+    loss = loss_at(law, Fraction(half_bins, 2))
+    size = p.shape[0] + half_bins
+    worst = np.zeros(EPSILONS.size)
+    for a in range(half_bins + 1):
+        for b in range(half_bins + 1):
+            ours, theirs = np.zeros((size, size)), np.zeros((size, size))
+            ours[: p.shape[0], : p.shape[0]] = p
+            theirs[a : a + p.shape[0], b : b + p.shape[0]] = p
+            worst = np.maximum(worst, [hockey_stick(ours, theirs, epsilon) for epsilon in EPSILONS])
+    found = loss.profile(EPSILONS)
+    assert np.all(found >= worst * (1 - 1e-12))
+    above = loss_at(law, Fraction(math.ceil(half_bins / 2))).profile(EPSILONS)
+    assert np.all(found <= above * (1 + 1e-9))
+
+
+def test_law_that_rises_is_judged_at_every_shift():
+    comb = LatticeNoise.from_weights([1.0, 0.01, 1.0, 0.01, 1.0], None, step=1.0)
+    one, two = loss_at(comb, Fraction(1)), loss_at(comb, Fraction(2))
+    assert np.all(two.profile(EPSILONS) >= one.profile(EPSILONS) * (1 - 1e-12))
+    between = loss_at(comb, Fraction(3, 2))
+    assert np.all(between.profile(EPSILONS) >= one.profile(EPSILONS) * (1 - 1e-12))
+
+
+def test_distances_grow_the_loss():
+    law = exact(staircase(3.0), delta=1e-6)
+    distances = (0.0, 1e-6, 0.3, 0.5, 0.9999, 1.0, 1.0001, 1.5, 2.0, 7.3)
+    epsilons = [PrivacyLoss(((loss_at(law, Fraction(d)), 1),)).epsilon(1e-6) for d in distances]
+    assert epsilons[0] == 0.0
+    assert all(before <= after * (1 + 1e-9) for before, after in pairwise(epsilons))
+    assert epsilons[5] == pytest.approx(PrivacyLoss.of(law).epsilon(1e-6), rel=1e-9)
+
+
+def test_integer_law_ignores_parts_of_a_step():
+    law = exact(discrete_laplace(3.0), delta=1e-6)
+    assert loss_at(law, Fraction(1, 2)) is NO_LOSS
+    assert loss_at(law, Fraction(3, 2)).largest == loss_at(law, Fraction(1)).largest
+
+
+def test_far_beyond_the_support_everything_is_revealed():
+    law = exact(discrete_laplace(3.0), delta=1e-6)
+    assert loss_at(law, Fraction(10**30)) is NOTHING_SHARED
+    assert loss_at(sphere(3.0, 5), Fraction(10**400)) is NOTHING_SHARED
+    assert loss_at(cube(3.0, 5), Fraction(10**9)) is NOTHING_SHARED
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, True, "1", None])
+def test_distance_must_be_one(value):
+    with pytest.raises(InvalidParameterError):
+        as_distance("d_in", value)
+
+
+def test_distances_are_exact():
+    assert as_distance("d_in", 0.1) == Fraction(0.1)
+    assert as_distance("d_in", np.int64(3)) == 3
+    assert as_distance("d_in", math.inf) is None
+
+
+def test_use_of_a_bare_law_needs_a_delta():
+    assert Use.of(gaussian(3.0), delta=1e-6).stated_delta == 1e-6
+    with pytest.raises(InvalidParameterError, match="delta"):
+        Use.of(gaussian(3.0)).sampled(1)
+    with pytest.raises(InvalidParameterError, match="law"):
+        Use.of("gaussian")
+
+
+# The endless law
+
+
+@pytest.mark.parametrize("noise", [discrete_laplace(4.0), laplace(3.0), gaussian(2.0), staircase(3.0)], ids=str)
+def test_endless_law_is_what_it_draws(noise):
+    law = EndlessLaw.of(sampleable(noise, 1.0))
+    n, total = law.noise.last, 1 << 128
+    assert sum(law.weights) == total
+    assert law._table.units() == dict(zip([*range(-n, n + 1), -n - 1, n + 1], law.weights, strict=True))
+    pmf = law.noise.pmf(np.arange(-n, n + 1))
+    assert np.allclose([weight / total for weight in law.weights[:-2]], pmf, rtol=1e-15, atol=0.0)
+    tail = float(law.noise.pmf(n)) * law.noise.tail_ratio / (1.0 - law.noise.tail_ratio)
+    assert law.weights[-1] / total == pytest.approx(tail, rel=1e-14)
+    for order in (1.5, 4.0):
+        assert renyi_divergence(law.noise, order) == pytest.approx(renyi_divergence(sampleable(noise, 1.0), order), rel=1e-6)
+    assert renyi_divergence(law.noise, 16.0) <= renyi_divergence(sampleable(noise, 1.0), 16.0) * (1 + 1e-6)
+
+
+def test_endless_draws_follow_the_law():
+    """A tail of a fifth of the mass, so that it is drawn often; chi-square with 40 cells."""
+    law = EndlessLaw.of(discrete_laplace(6.0), tail=0.2)
+    count = 40_000
+    drawn = law.bins(count, InsecureSeededEntropy(11))
+    inside = np.arange(-19, 20)
+    expected = count * law.noise.pmf(inside)
+    found = np.array([np.sum(drawn == k) for k in inside])
+    rest = count - expected.sum()
+    statistic = np.sum((found - expected) ** 2 / expected) + (count - found.sum() - rest) ** 2 / rest
+    assert law.noise.last < 12 < np.max(np.abs(drawn))
+    assert statistic < 80.0  # 39 degrees of freedom: exceeded once in 10,000
+
+
+def test_endless_release_keeps_the_public_lattice():
+    law = EndlessLaw.of(sampleable(laplace(3.0), 1.0))
+    drawn = law.release([1.0, 2.5, -7.0], InsecureSeededEntropy(1))
+    assert drawn.entropy.startswith("INSECURE")
+    assert np.all(drawn.integers % 2 == 1)
+    assert np.all(np.abs(drawn.floats() - [1.0, 2.5, -7.0]) < 100.0)
+
+
+def test_bernoulli_of_a_float_is_exact():
+    class Bits:
+        stamp = "fixed"
+
+        def __init__(self, numerators):
+            self.values = list(numerators)
+
+        def take(self, count):
+            return (self.values.pop(0) << (8 * count - 2)).to_bytes(count, "little")
+
+    # 0.75 = 3/4: of the two random bits 0, 1, 2 are successes and 3 is not.
+    assert _successes(0.75, Bits([2, 0, 1, 3])) == 3
+    assert _successes(0.75, Bits([3])) == 0
+
+
+def test_endless_law_is_for_one_answer():
+    with pytest.raises(UnsupportedError, match="one answer"):
+        EndlessLaw.of(cube(3.0, 4))
+    with pytest.raises(UnsupportedError, match="no probability"):
+        EndlessLaw.of(LatticeNoise.from_weights([1.0, 0.0, 1.0], None))

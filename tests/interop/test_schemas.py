@@ -1,0 +1,91 @@
+"""The JSON Schemas describe what is really written, and refuse what is not."""
+
+import copy
+import json
+
+import pytest
+
+from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere, staircase
+from leastnoise.artefact import certify, write_artefact
+from leastnoise.errors import InvalidParameterError
+from leastnoise.interop.schemas import NAMES, schema
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'")
+
+
+def check(name, content):
+    jsonschema.Draft202012Validator(schema(name)).validate(content)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemas_are_schemas(name):
+    jsonschema.Draft202012Validator.check_schema(schema(name))
+    assert schema(name)["$id"].endswith(f"{name}:1")
+
+
+def test_unknown_schema():
+    with pytest.raises(InvalidParameterError, match="artefact"):
+        schema("ledger")
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [gaussian(3.0), laplace(0.1), staircase(2.0), sphere(3.0, 6), discrete_laplace(3.0), exact(cube(3.0, 4), delta=1e-6)],
+    ids=lambda noise: repr(noise)[:40],
+)
+def test_saved_laws(noise, tmp_path):
+    noise.save(tmp_path / "law.json")
+    content = json.loads((tmp_path / "law.json").read_text(encoding="utf-8"))
+    check("noise", content)
+    for change in ({"version": 2}, {"sha256": "x"}, {"law": {"kind": "cauchy"}}, {"format": "noise"}):
+        with pytest.raises(jsonschema.ValidationError):
+            check("noise", {**content, **change})
+
+
+@pytest.mark.parametrize("domain", ["real", "integer"])
+def test_artefacts(domain, tmp_path):
+    best = design(delta=1e-6, sigma=3.0, batch=3, domain=domain)
+    law = exact(best.noise, delta=1e-6)
+    write_artefact(certify(law, delta=1e-6, rivals=dict(best.rivals), problem={"sigma": 3.0}), tmp_path / "noise.json")
+    content = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
+    check("artefact", content)
+    for path, value in [
+        (("law", "bits"), 32),
+        (("law", "weights"), ["0x1"]),
+        (("law", "domain"), "complex"),
+        (("guarantee", "delta"), 0.0),
+        (("guarantee", "compositions"), 0),
+        (("charges", "unbounded"), 2.0),
+        (("accountant", "name"), "trust me"),
+    ]:
+        changed = copy.deepcopy(content)
+        changed["content"][path[0]][path[1]] = value
+        with pytest.raises(jsonschema.ValidationError):
+            check("artefact", changed)
+    del content["content"]["guarantee"]
+    with pytest.raises(jsonschema.ValidationError):
+        check("artefact", content)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ["--sigma", "8", "--compositions", "10"],
+        ["--epsilon", "1", "--batch", "4", "--domain", "integer"],
+        ["--sigma", "4", "--objective", "renyi", "--renyi-order", "8"],
+        ["--sigma", "4", "--objective", "renyi", "--renyi-order", "inf"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_answers_of_the_command_line(request_, tmp_path):
+    from click.testing import CliRunner
+
+    from leastnoise.cli import main
+
+    run = CliRunner().invoke(main, ["design", "--delta", "1e-6", "--json", "--out", str(tmp_path / "noise.json"), *request_])
+    assert run.exit_code == 0, run.output
+    content = json.loads(run.output)
+    check("design", content)
+    check("artefact", json.loads((tmp_path / "noise.json").read_text(encoding="utf-8")))
+    with pytest.raises(jsonschema.ValidationError):
+        check("design", {**content, "epsilon": -1.0})
