@@ -1,0 +1,45 @@
+"""`python -m leastnoise.paper fig1 … fig7 | table1 | beyond | all [--quick] [--out DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from leastnoise.errors import LeastNoiseError
+from leastnoise.paper.run import NAMES, reproduce
+from leastnoise.paper.sweep import Options, Workers
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 0, or 2 with one sentence on stderr."""
+    parser = argparse.ArgumentParser(prog="python -m leastnoise.paper", description="Reproduce the paper's figures and tables.")
+    parser.add_argument("names", nargs="+", choices=[*NAMES, "all"], metavar="NAME", help=f"{', '.join(NAMES)} or all")
+    parser.add_argument("--quick", action="store_true", help="small grids and few iterations: seconds instead of minutes")
+    parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="default: paper")
+    parser.add_argument("--draw-only", action="store_true", help="draw the records in DIR/results again without computing")
+    parser.add_argument("--fresh", action="store_true", help="forget finished cells of earlier runs (after a change of the code)")
+    parser.add_argument("--processes", type=int, metavar="N", help="default: one a processor")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://10.0.0.7:8786")
+    parser.add_argument("--heart", type=Path, metavar="FILE", help="processed.cleveland.data of the UCI heart-disease data")
+    given = parser.parse_args(arguments)
+    names = NAMES if "all" in given.names else given.names
+    try:
+        workers = Workers(processes=given.processes, scheduler=given.scheduler)
+        options = Options(workers=workers, store=given.out / "results", heart=given.heart)
+        for name in names:
+            kept = options.store_for(name)
+            if given.fresh and kept is not None:
+                kept.unlink(missing_ok=True)
+            for path in reproduce([name], out=given.out, quick=given.quick, options=options, compute_again=not given.draw_only):
+                if path.suffix != ".md":
+                    print(path, flush=True)
+    except (LeastNoiseError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""What is committed under paper/ is complete, keeps its promises, and its pages are the ones the records give."""
+
+from pathlib import Path
+
+import pytest
+
+from leastnoise.paper import NAMES
+from leastnoise.paper.common import read_json
+from leastnoise.paper.pages import beyond, readme
+
+PAPER = Path(__file__).resolve().parents[2] / "paper"
+
+
+@pytest.fixture(scope="module")
+def records():
+    return {name: read_json(PAPER / "results" / f"{name}.json") for name in NAMES}
+
+
+def test_every_result_is_there_in_full(records):
+    for name, record in records.items():
+        assert not record["quick"]
+        assert (PAPER / "results" / f"{name}.png").stat().st_size > 20_000
+
+
+def test_pages_are_those_of_the_records(records):
+    assert (PAPER / "README.md").read_text(encoding="utf-8") == readme(records)
+    assert (PAPER / "BEYOND.md").read_text(encoding="utf-8") == beyond(records["beyond"])
+
+
+def test_headline(records):
+    ours = records["fig1"]["epsilon"]["our design"]
+    assert ours <= 1.6175
+
+
+@pytest.mark.parametrize("name", ["fig4", "fig6"])
+def test_grid(name, records):
+    cells = records[name]["cells"]
+    assert len(cells) >= 100
+    assert {cell["sigma"] for cell in cells} >= {0.5, 10.0}
+    assert {cell["compositions"] for cell in cells} >= {1, 45}
+    assert min(cell["gain"] for cell in cells) >= -1e-9
+
+
+def test_joint_noise_is_several_times_better(records):
+    for mechanisms in records["table1"]["improvement"].values():
+        for single, joint in zip(mechanisms["our design"], mechanisms["our joint design"], strict=True):
+            assert joint[0] > 4.0 * single[0]
+
+
+def test_nothing_is_large():
+    assert sum(path.stat().st_size for path in PAPER.rglob("*") if path.suffix in {".json", ".png", ".md"}) < 3_000_000
