@@ -242,6 +242,20 @@ def verify(artefact: str, as_json: bool) -> None:
         raise SystemExit(1)
 
 
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def reproduce(arguments: tuple[str, ...]) -> None:
+    """Reproduce the paper's figures and tables: fig1 … fig7, table1, beyond or all.
+
+    \b
+      leastnoise reproduce fig1 --quick --out figures
+      leastnoise reproduce --help
+    """
+    from leastnoise.paper.__main__ import main as run
+
+    raise SystemExit(run(list(arguments), prog="leastnoise reproduce"))
+
+
 def _law(law: str, sigma: float | None, sensitivity: float, batch: int) -> Noise:
     """A named law at sigma, or the law in a file (artefact or saved noise)."""
     from leastnoise.errors import InvalidParameterError

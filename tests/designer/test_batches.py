@@ -97,6 +97,15 @@ def test_calibrated_batch():
     assert best.sigma < 0.55 * needed.sigma
 
 
+@pytest.mark.parametrize("epsilon", [0.69, 0.97])
+def test_laws_with_flat_steps_can_be_sampled(epsilon):
+    best = design(delta=DELTA, epsilon=epsilon, batch=10)
+    assert np.asarray(best.noise.sample(3)).shape == (3, 10)
+    law = exact(best.lattice_noise(), delta=DELTA)
+    assert PrivacyLoss.of(law, 1.0).epsilon(DELTA) <= epsilon * (1 + 2e-6)
+    assert np.asarray(law.release(np.zeros(10))).shape == (10,)
+
+
 def test_a_joint_design_is_sampled_with_its_variance():
     best = design(delta=DELTA, sigma=8.0, batch=4, domain="integer")
     law = exact(best.lattice_noise(), delta=DELTA)

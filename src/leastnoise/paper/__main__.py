@@ -12,9 +12,11 @@ from leastnoise.paper.run import NAMES, reproduce
 from leastnoise.paper.sweep import Options, Workers
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoise.paper") -> int:
     """The command; 0, or 2 with one sentence on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m leastnoise.paper", description="Reproduce the paper's figures and tables.")
+    parser = argparse.ArgumentParser(
+        prog=prog, description="Reproduce the paper's figures and tables.", epilog=f"Example: {prog} fig1 --quick --out figures"
+    )
     parser.add_argument("names", nargs="+", choices=[*NAMES, "all"], metavar="NAME", help=f"{', '.join(NAMES)} or all")
     parser.add_argument("--quick", action="store_true", help="small grids and few iterations: seconds instead of minutes")
     parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="default: paper")

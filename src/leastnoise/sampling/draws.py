@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy
@@ -63,8 +63,8 @@ class Draws:
 def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
     """Independent draws of the noise: for joint laws the answers lie along a last axis of their own.
 
-    A law without integer weights is rounded to 128 bits first. To have a guarantee of what is sampled, judge and sample
-    `exact(noise, …)`.
+    A law without integer weights is rounded to 128 bits first, or to 64 where that cannot be done. To have a guarantee of what is
+    sampled, judge and sample `exact(noise, …)`.
     """
     source = OperatingSystemEntropy() if entropy is None else entropy
     law = lattice_form(noise)
@@ -172,7 +172,10 @@ def _within_bins(bins: NDArray[Any], entropy: Entropy) -> NDArray[np.int64]:
 def _sampler(noise: LatticeNoise) -> _Sampler:
     weights = integer_weights(noise)
     if weights is None:
-        noise = rounded(noise)
+        try:
+            noise = rounded(noise)
+        except DesignError:  # flat steps leave little room for the remainder of 2^128; that of 2^64 is smaller beside each weight
+            noise = rounded(noise, bits=64)
         weights = integer_weights(noise)
     if weights is None or noise.last >= _MOST_SHELLS:
         raise InvalidParameterError("shells", noise.last, f"to be fewer than {_MOST_SHELLS}")
