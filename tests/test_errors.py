@@ -11,7 +11,7 @@ import pytest
 from leastnoise import errors
 from leastnoise.errors import InvalidParameterError, LeastNoiseError
 
-NOT_NUMBERS = ["3", b"3", bytearray(b"3"), None, True, False, np.True_, 1j, [1.0], np.array([1.0]), {}, object()]
+NOT_NUMBERS = ["3", b"3", bytearray(b"3"), None, True, False, np.True_, 1j, [1.0], np.array([1.0]), {}, Ellipsis]
 NOT_FINITE = [float("nan"), float("inf"), -float("inf"), np.float64("nan"), 10**400]
 
 
