@@ -80,7 +80,10 @@ def test_seeded_draws_repeat_differ_and_are_stamped() -> None:
 
 
 def test_no_other_generator_in_the_package() -> None:
-    for file in Path(leastnoise.__file__).parent.rglob("*.py"):
+    home = Path(leastnoise.__file__).parent
+    for file in home.rglob("*.py"):
+        if file.relative_to(home).parts[0] == "paper":
+            continue  # the reproduction simulates errors with seeded draws; it releases nothing
         assert not re.search(r"np\.random|numpy\.random|^import random|^from random", file.read_text(encoding="utf-8"), re.M), file
 
 
