@@ -324,3 +324,9 @@ def test_both_answers_reach_the_same_places_but_for_what_is_charged() -> None:
     unshared = support - {x + m for x in support}
     mass = sum(Fraction(float(INTEGER.shell_masses[abs(x)])) / (2 if x else 1) for x in unshared)
     assert 0 < mass <= Fraction(1e-8) * Fraction(1e-6)
+
+
+def test_huge_single_answers_and_ragged_lists() -> None:
+    assert np.asarray(release(REAL, 1e308, entropy=InsecureSeededEntropy(1)).floats()).shape == ()
+    with pytest.raises(InvalidParameterError, match="answers=<not shown>"):
+        release(REAL, [np.zeros((2, 2)), np.zeros((2, 3))], entropy=InsecureSeededEntropy(1))

@@ -207,3 +207,9 @@ def test_delta_from_the_integers_never_exceeds_the_certificate(design: LatticeNo
         epsilon = loss.epsilon(delta)
         assert exact_delta(law, 1, releases, epsilon) <= delta
         assert exact_delta(law, 1, releases, epsilon * (1.0 - 1e-5)) > delta
+
+
+def test_rounding_is_judged_finer_than_its_tolerance() -> None:
+    noise = staircase(8.0, step=0.2)
+    law = exact(noise, delta=1e-6, compositions=3)
+    assert integer_weights(law) is not None

@@ -173,6 +173,8 @@ def verify(path: str | PathLike[str]) -> Verification:
         charges = _charges(artefact.noise, stated.sensitivity)
     except LeastNoiseError as error:
         return Verification(stated, None, None, (*mismatches, f"The weights could not be judged: {error}"))
+    except (TypeError, ValueError, ArithmeticError, MemoryError):
+        return Verification(stated, None, None, (*mismatches, "The stated numbers are out of all range: nothing can be judged."))
     comparisons = [
         ("epsilon", stated.epsilon, found.epsilon),
         ("charge for unbounded loss", artefact.charges.unbounded, charges.unbounded),

@@ -51,6 +51,9 @@ class _Commands(click.Group):
             if isinstance(error, OSError):
                 click.echo(f"leastnoise: {error.strerror or error}: {error.filename}", err=True)
                 raise SystemExit(2) from None
+            if isinstance(error, (ArithmeticError, MemoryError)):
+                click.echo("leastnoise: The numbers given are out of range.", err=True)
+                raise SystemExit(2) from None
             raise
 
 
@@ -291,7 +294,13 @@ def _write_artefact(best: Design, out: str) -> float:
     from leastnoise.sampling import exact
 
     law = exact(best.lattice_noise(), delta=best.delta, sensitivity=best.sensitivity, compositions=best.uses)
-    problem = {"sigma": best.sigma, "batch": best.batch, "compositions": best.compositions, "objective": best.objective}
+    problem = {
+        "sigma": best.sigma,
+        "batch": best.batch,
+        "touched": best.touched,
+        "compositions": best.compositions,
+        "objective": best.objective,
+    }
     artefact = certify(
         law,
         delta=best.delta,

@@ -73,6 +73,20 @@ def test_different_sensitivities_scale_the_noise():
         design(delta=DELTA, sigma=8.0, batch=2, sensitivity=[1, 2], domain="integer")
 
 
+def test_one_touched_answer_is_calibrated_like_one_answer():
+    # The joint law alone would need far more noise; the search must go on once another law wins.
+    few = design(delta=DELTA, epsilon=0.3, batch=8, touched=1)
+    alone = design(delta=DELTA, epsilon=0.3)
+    assert few.sigma == pytest.approx(alone.sigma, rel=1e-3)
+    assert 0.3 * (1 - 1e-3) <= few.epsilon <= 0.3
+
+
+def test_a_batch_beyond_the_solver_is_served_otherwise():
+    best = design(delta=DELTA, sigma=8.0, batch=1000)
+    assert best.epsilon <= best.rivals["Gaussian"]
+    assert best.epsilon < 25.6
+
+
 def test_splits_cover_the_batch():
     for batch, touched in ((2, 2), (7, 3), (100, 100), (100, 5)):
         options = splits(batch, touched)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from leastnoise.ball import BallNoise, sphere
-from leastnoise.classic import gaussian, generalized_gaussian, lattice_step, shift_in_steps
+from leastnoise.classic import discrete_gaussian, gaussian, generalized_gaussian, lattice_step, shift_in_steps
 from leastnoise.closed_form import GaussianNoise
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import batches, candidates
@@ -21,6 +21,7 @@ from leastnoise.designer.rivals import PRODUCTS, Rival, expected_cost, rivals
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
+    LeastNoiseError,
     UnsupportedError,
     one_of,
     open_unit,
@@ -38,6 +39,7 @@ SMALLEST_RATIO, LARGEST_RATIO = 0.05, 2_000.0  # sigma/sensitivity that can be d
 _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
 _NEAR = 0.02  # how close to the wanted epsilon the search stops looking for other laws and adjusts the one it has
 _ROUNDS = 30
+FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)  # of a program beyond the solver
 _PRODUCT_CHANCE = 0.8  # independent noise is not optimised where the joint law is this far below every known product
 
 
@@ -265,7 +267,7 @@ def _checked_sigma(request: _Request, sigma: float) -> float:
 
 def _at_sigma(request: _Request, sigma: float, ours: _Found | None = None) -> Design:
     """The best law at this budget: the optimised one, or the best rival where none of ours is better."""
-    found = [_optimised(request, sigma) if ours is None else ours]
+    found = [_attempted(request, sigma) if ours is None else ours]
     others = rivals(
         sigma=sigma,
         sensitivity=request.sensitivity,
@@ -280,7 +282,7 @@ def _at_sigma(request: _Request, sigma: float, ours: _Found | None = None) -> De
     if request.batch > 1:
         found.extend(_splits(request, sigma, found[0], others))
         for law in found[1:]:
-            if law.noise.dimension == 1:
+            if law.noise.dimension == 1 and law.origin == "optimised":
                 named["optimised product"] = law.epsilon
     if request.objective == "tight":
         found.extend(_Found(rival.noise, rival.epsilon, rival.uses, rival.name) for rival in others)
@@ -317,12 +319,31 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
         part = replace(
             request, batch=split.size, touched=split.size, compositions=request.compositions * split.touched,
         )  # fmt: skip
-        found.append(replace(_optimised(part, sigma, None), uses=split.touched))
+        try:
+            found.append(replace(_optimised(part, sigma, None), uses=split.touched))
+        except FAILURES:
+            continue
         if split.size >= 8 and request.domain == "real" and request.cost.exponent == 2.0:
             ball = sphere(sigma, split.size, sensitivity=request.sensitivity)
             loss = PrivacyLoss.of(ball, request.sensitivity).compose(request.compositions * split.touched)
             found.append(_Found(ball, loss.epsilon(request.delta), split.touched, "sphere"))
     return found
+
+
+def _attempted(request: _Request, sigma: float, near: _Found | None = None) -> _Found:
+    """`_optimised`; for a batch whose joint program is beyond the solver, independent Gaussian noise, with which the other ways to
+    serve the batch then compete."""
+    try:
+        return _optimised(request, sigma, near)
+    except FAILURES as failure:
+        if request.batch == 1 or request.cost.exponent != 2.0:
+            if isinstance(failure, LeastNoiseError):
+                raise
+            raise DesignError(f"No law was found for sigma={sigma!r}: {failure}.") from failure
+    noise = discrete_gaussian(sigma) if request.domain == "integer" else gaussian(sigma)
+    loss = PrivacyLoss.of(noise, request.sensitivity).compose(request.compositions * request.touched)
+    name = "discrete Gaussian" if request.domain == "integer" else "Gaussian"
+    return _Found(noise, loss.epsilon(request.delta), request.touched, name)
 
 
 def _optimised(request: _Request, sigma: float, near: _Found | None = None) -> _Found:
@@ -435,7 +456,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     tried: list[tuple[float, float]] = []
     alone, near = True, None
     for _ in range(_ROUNDS):
-        ours = _optimised(request, ratio * s, near)
+        ours = _attempted(request, ratio * s, near)
         near = ours if abs(ours.epsilon / epsilon - 1.0) < _NEAR else None
         reached, design = ours.epsilon, None
         at_end = ratio in (SMALLEST_RATIO, LARGEST_RATIO)
@@ -443,6 +464,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
             design = _at_sigma(request, ratio * s, ours)
             if alone and design.epsilon < reached * (1.0 - 1e-6):  # another law wins: what was learnt about ours is void
                 alone, low, tried = False, SMALLEST_RATIO, []
+                at_end = at_end and design.epsilon > epsilon  # only then is the end of the range the end of the search
             reached = design.epsilon
             if reached <= epsilon and (best is None or design.sigma < best.sigma):
                 best = design
@@ -488,7 +510,7 @@ def _secant(tried: list[tuple[float, float]], target: float) -> float:
 
 def _first_ratio(request: _Request, epsilon: float) -> float:
     """sigma/sensitivity a little below that of the Gaussian law that just reaches `epsilon`: a start."""
-    uses = request.compositions * request.batch
+    uses = request.compositions * request.touched
     low, high = math.log(SMALLEST_RATIO), math.log(LARGEST_RATIO)
     while high - low > 0.01:
         middle = 0.5 * (low + high)

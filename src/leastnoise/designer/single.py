@@ -95,6 +95,10 @@ def _program(problem: RenyiProblem, profile: Floats, delta: float) -> _Program |
     lose = np.exp(log_count - log_n[i])
     hide = np.where(j <= last, np.exp(log_count - shells.log_shell_count(d, j)), 0.0)
     # h_{k+1} ≤ h_k as mass_{k+1} ≤ mass_k·n_{k+1}/n_k.
+    if (
+        float(np.max(log_n[1:] - log_n[:-1], initial=0.0)) > 600.0
+    ):  # so many dimensions that shells differ by more than a float holds
+        return None
     grow = np.exp(log_n[1:] - log_n[:-1])
     monotone = sparse.csr_matrix(
         (np.concatenate([np.ones(last), -grow]), (np.tile(k[:-1], 2), np.concatenate([k[1:], k[:-1]]))),

@@ -89,7 +89,7 @@ def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None)
     if law.dimension > 1 and (places.ndim == 0 or places.shape[-1] != law.dimension):
         raise InvalidParameterError("shape of answers", places.shape, f"to end in the {law.dimension} answers of one draw")
     if law.domain == "real":
-        places = places * 2  # half pitches
+        places = np.asarray(places * 2)  # half pitches
     shape = places.shape if law.dimension == 1 else places.shape[:-1]
     noise_integers = _sampler(law).integers(shape, source)
     return Draws(np.asarray(places + noise_integers), unit(law), source.stamp)
@@ -210,7 +210,10 @@ def _snapped(answers: ArrayLike, pitch: Fraction) -> NDArray[Any]:
     """⌊answer/pitch + ½⌋ in exact arithmetic."""
     if isinstance(answers, np.ma.MaskedArray):
         raise _refusal()
-    array = answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
+    try:
+        array = answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
+    except ValueError:  # ragged
+        raise _refusal() from None
     if array.dtype.kind in "iu" and pitch == 1:
         places = array
     elif array.dtype == np.float64 and _is_power_of_two(pitch):
