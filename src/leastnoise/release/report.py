@@ -1,5 +1,5 @@
 """What the public is told: the guarantee in words, the numbers with their error bars, the law, and the fields of the registry of
-deployments kept by OpenDP (registry.opendp.org). No mathematics here, and nothing that is not in the release."""
+deployments kept by OpenDP. No mathematics here, and nothing that is not in the release."""
 
 from __future__ import annotations
 
