@@ -11,6 +11,7 @@ import pytest
 
 import reference_privacy as reference
 from leastnoise import (
+    AccountingError,
     InvalidParameterError,
     LatticeNoise,
     PrivacyLoss,
@@ -21,6 +22,7 @@ from leastnoise import (
     staircase,
 )
 from leastnoise.privacy.compose import Settings
+from leastnoise.privacy.single import GaussianLoss
 
 
 def test_empty_inner_shells_have_no_finite_epsilon_below_their_mass():
@@ -180,3 +182,18 @@ def test_coarser_grids_still_bound():
 def test_composing_with_a_law_says_what_to_do():
     with pytest.raises(InvalidParameterError, match=r"PrivacyLoss\.of"):
         PrivacyLoss.of(gaussian(8), 1).compose(laplace(8))
+
+
+@pytest.mark.parametrize("delta", [1e-50, 1e-100])
+def test_gaussian_through_the_grid_at_extreme_delta(delta):
+    exact = reference.gaussian_epsilon(math.sqrt(10) / 8, delta)
+    assert exact <= PrivacyLoss(((GaussianLoss(1 / 8), 10),)).epsilon(delta) <= exact * (1 + 1e-4)
+
+
+def test_a_window_that_certifies_nothing_gives_no_number(monkeypatch):
+    # If truncation alone exceeds δ no ε of the window is certified; only the largest possible loss is a bound, or nothing is.
+    window = PrivacyLoss._window
+    monkeypatch.setattr(PrivacyLoss, "_window", lambda self, *given: (window(self, *given)[0], 1.0))
+    with pytest.raises(AccountingError, match="did not settle"):
+        PrivacyLoss(((GaussianLoss(1 / 8), 10),)).epsilon(1e-6)
+    assert PrivacyLoss.of(laplace(math.sqrt(2)), 1).compose(10).epsilon(1e-6) == pytest.approx(10.0, rel=1e-9)

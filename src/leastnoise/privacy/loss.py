@@ -102,13 +102,16 @@ class PrivacyLoss:
             def fits(e: float, window: Window = window, allowed: float = allowed) -> bool:
                 return allowed > 0 and window.log_delta(e, upper=True) <= math.log(allowed)
 
-            epsilon = _least(fits, window.high, low=max(window.low, 0.0))
+            # +inf where nothing in the window is certified: then the window is moved, or only the largest possible loss is a bound.
+            epsilon = _least(fits, window.high, low=max(window.low, 0.0), never=math.inf)
             if abs(epsilon - saddle.centre) <= 2.0 * saddle.deviation:
                 return min(epsilon, self._highest)
-            moved = composition.saddle_for_epsilon(self.parts, epsilon)
+            moved = composition.saddle_for_epsilon(self.parts, min(epsilon, window.high))
             if abs(moved.theta - saddle.theta) <= 0.05 * moved.theta:
                 return min(epsilon, self._highest)
             saddle = moved
+        if math.isfinite(self._highest):
+            return self._highest  # no release can lose more: always a bound
         raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
 
     def _delta_upper(self, epsilon: float) -> float:
