@@ -13,8 +13,8 @@ from pathlib import Path
 
 from leastnoise import Noise, PrivacyLoss, discrete_gaussian, exact, gaussian, laplace
 from leastnoise.privacy.tables import single_loss
-from leastnoise.release.accounting import charge, declared, filter_epsilon
-from leastnoise.release.ledger import Ledger, Spend
+from leastnoise.releases.accounting import charge, declared, filter_epsilon
+from leastnoise.releases.ledger import Ledger, Spend
 
 DELTA = 1e-6
 MARKS = (10, 100, 1000)

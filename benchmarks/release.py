@@ -38,8 +38,8 @@ def make_table(path: Path, rows: int) -> None:
 
 
 def plan(path: str) -> Any:
-    from leastnoise.release.plan import Plan, Statistic
-    from leastnoise.release.source import ParquetFile
+    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.source import ParquetFile
 
     by = {"region": [f"region {i}" for i in range(GROUPS)]}
     amount = {"column": "amount", "lower": 0, "upper": 500, "pitch": 0.01, "missing": "drop"}
@@ -63,7 +63,7 @@ def plan(path: str) -> Any:
 
 
 def task_release(path: str) -> dict[str, float]:
-    from leastnoise.release.run import release
+    from leastnoise.releases.run import release
 
     times: dict[str, float] = {}
     begun = time.perf_counter()
@@ -77,8 +77,8 @@ def task_release(path: str) -> dict[str, float]:
 
 
 def task_prepared(path: str) -> dict[str, float]:
-    from leastnoise.release.mechanism import mechanism
-    from leastnoise.release.run import release
+    from leastnoise.releases.mechanism import mechanism
+    from leastnoise.releases.run import release
 
     wanted = plan(path)
     begun, cpu = time.perf_counter(), time.process_time()
@@ -89,8 +89,8 @@ def task_prepared(path: str) -> dict[str, float]:
 
 
 def task_bounded(path: str) -> dict[str, float]:
-    from leastnoise.release.sensitivity import blocks
-    from leastnoise.release.table import aggregate, open_table
+    from leastnoise.releases.sensitivity import blocks
+    from leastnoise.releases.table import aggregate, open_table
 
     wanted = plan(path)
     table = open_table(wanted)

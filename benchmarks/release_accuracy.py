@@ -61,9 +61,9 @@ def opendp_noise(kind: str, scale: float, count: int) -> Any:
 
 def ours(plan: Any, table: Any) -> tuple[Any, float]:
     """(mechanism, measured root mean squared error of the noisy answers in units of sensitivity)."""
-    from leastnoise.release.mechanism import mechanism
-    from leastnoise.release.run import _noisy
-    from leastnoise.release.table import aggregate, open_table
+    from leastnoise.releases.mechanism import mechanism
+    from leastnoise.releases.run import _noisy
+    from leastnoise.releases.table import aggregate, open_table
     from leastnoise.sampling import OperatingSystemEntropy
 
     made = mechanism(plan)
@@ -112,7 +112,7 @@ def grouped(groups: int, touched: int, epsilon: float) -> tuple[Any, Any]:
     """Count, sum and another sum by group; a person is in at most `touched` groups, with one row in each."""
     import pyarrow as pa
 
-    from leastnoise.release.plan import Plan, Statistic
+    from leastnoise.releases.plan import Plan, Statistic
 
     rng = np.random.default_rng(0)
     keys = [f"g{i}" for i in range(groups)]

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from leastnoise.release.ledger import Ledger
-from leastnoise.release.run import Release, release
+from leastnoise.releases.ledger import Ledger
+from leastnoise.releases.run import Release, release
 
 HERE = Path(__file__).resolve().parent
 

@@ -21,7 +21,7 @@ LAYERS = [
     {"privacy", "sampling"},
     {"artefact"},
     {"designer"},
-    {"release"},
+    {"releases"},
     {"interop", "plots", "cli", "web"},
     {"paper"},
 ]

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from leastnoise.designer.design import Design as Design
     from leastnoise.designer.design import design as design
     from leastnoise.errors import AccountingError as AccountingError
+    from leastnoise.errors import BudgetExceededError as BudgetExceededError
     from leastnoise.errors import DesignError as DesignError
+    from leastnoise.errors import EngineError as EngineError
     from leastnoise.errors import InvalidFileError as InvalidFileError
     from leastnoise.errors import InvalidParameterError as InvalidParameterError
     from leastnoise.errors import LeastNoiseError as LeastNoiseError
+    from leastnoise.errors import LedgerError as LedgerError
+    from leastnoise.errors import PlanError as PlanError
     from leastnoise.errors import UnsupportedError as UnsupportedError
     from leastnoise.lattice import LatticeNoise as LatticeNoise
     from leastnoise.noise import Noise as Noise
@@ -35,6 +39,12 @@ if TYPE_CHECKING:
     from leastnoise.privacy.renyi import epsilon_from_renyi as epsilon_from_renyi
     from leastnoise.privacy.renyi import moments_epsilon as moments_epsilon
     from leastnoise.privacy.renyi import renyi_divergence as renyi_divergence
+    from leastnoise.releases.ledger import Ledger as Ledger
+    from leastnoise.releases.plan import Plan as Plan
+    from leastnoise.releases.plan import Statistic as Statistic
+    from leastnoise.releases.plan_file import load_plan as load_plan
+    from leastnoise.releases.run import Release as Release
+    from leastnoise.releases.run import release as release
     from leastnoise.sampling.weights import exact as exact
 
 _HOMES = {
@@ -47,13 +57,17 @@ _HOMES = {
     "designer.cactus": ("cactus",),
     "designer.design": ("Design", "design"),
     "errors": (
-        *("AccountingError", "DesignError", "InvalidFileError", "InvalidParameterError", "LeastNoiseError"),
-        "UnsupportedError",
+        *("AccountingError", "BudgetExceededError", "DesignError", "EngineError", "InvalidFileError", "InvalidParameterError"),
+        *("LeastNoiseError", "LedgerError", "PlanError", "UnsupportedError"),
     ),
     "lattice": ("LatticeNoise",),
     "noise": ("Noise",),
     "privacy.loss": ("Bounds", "PrivacyLoss"),
     "privacy.renyi": ("epsilon_from_renyi", "moments_epsilon", "renyi_divergence"),
+    "releases.ledger": ("Ledger",),
+    "releases.plan": ("Plan", "Statistic"),
+    "releases.plan_file": ("load_plan",),
+    "releases.run": ("Release", "release"),
     "sampling.weights": ("exact",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -8,9 +8,9 @@ import pytest
 
 from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere
 from leastnoise.interop import notebook
-from leastnoise.release.estimate import Row
-from leastnoise.release.ledger import Ledger, Spend
-from leastnoise.release.run import Release
+from leastnoise.releases.estimate import Row
+from leastnoise.releases.ledger import Ledger, Spend
+from leastnoise.releases.run import Release
 
 
 def parsed(html):

@@ -19,8 +19,8 @@ from leastnoise.noise import Noise
 
 if TYPE_CHECKING:
     from leastnoise.designer.design import Design
-    from leastnoise.release.ledger import Ledger
-    from leastnoise.release.run import Release
+    from leastnoise.releases.ledger import Ledger
+    from leastnoise.releases.run import Release
 
 Item = TypeVar("Item")
 

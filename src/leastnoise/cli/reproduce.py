@@ -1,0 +1,21 @@
+"""The command that reproduces the paper."""
+
+from __future__ import annotations
+
+import click
+
+from leastnoise.cli.base import main
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def reproduce(arguments: tuple[str, ...]) -> None:
+    """Reproduce the paper's figures and tables: fig1 … fig7, table1, beyond or all.
+
+    \b
+      leastnoise reproduce fig1 --quick --out figures
+      leastnoise reproduce --help
+    """
+    from leastnoise.paper.__main__ import main as run
+
+    raise SystemExit(run(list(arguments), prog="leastnoise reproduce"))

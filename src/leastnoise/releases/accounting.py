@@ -1,0 +1,234 @@
+"""What a sequence of releases costs: the mathematics of the ledger, without its storage.
+
+Two rules, because two things can be fixed before the first answer is seen.
+
+**"fixed in advance"**: the laws, and how often each is used, are settled before any answer of the data set is seen; the queries
+may still depend on earlier answers. The privacy loss of each law is dominated by one pair of distributions whatever the query, so
+the sequence is dominated by the product of these pairs (Zhu, Dong and Wang 2022) and composing tight privacy losses is
+right. Choosing a later law, or its sensitivity, after looking at an answer is NOT covered, not even when the composed losses stay
+within the budget: `tests/releases/test_ledger_accounting.py` plays that game and wins.
+
+**"adaptive"** (the default): everything, laws and budgets included, may depend on earlier answers. A Rényi filter (Feldman and
+Zrnic 2021; Lécuyer 2021) covers this for ONE order α fixed in advance: add up the Rényi divergences of the
+releases and stop before the sum passes a bound. Taking the best of several orders afterwards is not covered by that theorem.
+Here the orders α_a and weights w_a, Σ w_a = 1, are fixed and stored when the budget is declared, and mixed:
+
+    A transcript h has R_a(h) = Σ_i D_{α_a}(release i), R_∞(h) = Σ_i (largest loss of release i), and the loss ℓ(h) = log p(h)/q(h).
+    For each order E_q[e^(α_a ℓ − (α_a−1) R_a)] ≤ 1: step by step the factor of release i has conditional mean ≤ 1, because its law
+    is known before its answer is seen; this is the supermartingale of Feldman and Zrnic. Averaged over the weights,
+        E_p[M_h(ℓ)] ≤ 1,   M_h(ℓ) = Σ_a w_a e^((α_a−1)(ℓ − R_a(h))).
+    A release is allowed only if afterwards 1 − e^(ε−ℓ) ≤ δ·M_h(ℓ) for every ℓ ≤ R_∞(h). A transcript cannot have ℓ > R_∞, so
+        E_p[(1 − e^(ε−ℓ))_+] ≤ δ·E_p[M_h(ℓ)] ≤ δ,   which is (ε, δ)-DP.
+
+With one order this is the filter of Feldman and Zrnic followed by the conversion of Canonne, Kamath and Steinke 2020, Prop. 12.
+With several it implies the union bound over filters that share δ by weight, and is never worse. Solved for ε the condition reads
+ε ≥ max over ℓ ≤ R_∞ of ℓ + log(1 − δ M_h(ℓ)), a concave function of ℓ; so ε ≤ R_∞: pure guarantees add up at no cost in δ.
+
+*Laws that end.* A sampled law has bounded support, so its divergence is infinite. Its release is split: with probability
+`infinite` it fails (the loss is unbounded), otherwise its finite losses have the moments used above; for the part without failure
+p is a sub-probability and every line above holds. The failure probabilities of the releases add up along every transcript, and so
+do the distances of laws judged by a neighbour, at (1 + e^ε) each. A share of δ, `FAILURES`, is set aside for this sum in advance.
+A law that is not non-increasing counts at its worst shift, order by order. That is right for fractional shifts too: the place of
+the released value within its bin is uniform whatever the data, and given it the shift is a whole number of steps.
+
+*A single release.* Before the first release no answer has been seen, so its laws are fixed in advance; if it is also the last one,
+tight composition covers it. So the first release is allowed if its tight ε or its filter ε is within the budget. Where only the
+tight one is, the filter, which can only grow, refuses everything after it: it is the last, and that was settled before any answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import numpy as np
+from scipy import optimize
+
+from leastnoise.errors import InvalidParameterError, one_of, open_unit, positive, positive_integer, real_number
+from leastnoise.noise import Noise
+from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.privacy.renyi import loss_divergence
+from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss, WorstOf
+
+Rule = Literal["adaptive", "fixed in advance"]
+RULES = ("adaptive", "fixed in advance")
+FAILURES = 0.01  # share of δ set aside for laws that end: ε rises by about 0.01/(α−1), 0.04 % at ε = 1.7 and δ = 1e-6
+_MOST_ORDERS = 64
+_BISECTIONS = 64
+
+# Orders (less 1) relative to the one that suits Gaussian noise, and their weights. A weight w costs log(1/w)/(α−1) of ε where its
+# order is the one that counts: about 1 % of ε for Gaussian noise. The high orders, where small weights are cheap, are for laws of
+# bounded loss such as Laplace's (10 releases of it: 1.0002 for a tight 1.0000), the low one for few releases of large loss.
+_SPREAD = {0.5: 0.05, 1.0: 0.8, 2.0: 0.08, 4.0: 0.04, 8.0: 0.02, 32.0: 0.01}
+
+
+@dataclass(frozen=True)
+class Spend:
+    """`uses` draws of one law in a release, each with answers that one person moves by at most `sensitivity`."""
+
+    noise: Noise
+    sensitivity: float = 1.0
+    uses: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.noise, Noise):
+            raise InvalidParameterError("noise", type(self.noise).__name__, "to be a noise law")
+        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "uses", positive_integer("uses", self.uses))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """(epsilon, delta) over all releases of a data set, the rule, and the orders and weights of its filter."""
+
+    epsilon: float
+    delta: float
+    rule: Rule = "adaptive"
+    orders: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", open_unit("delta", self.delta))
+        object.__setattr__(self, "rule", one_of("rule", self.rule, RULES))
+        orders = tuple(real_number("order", order) for order in self.orders)
+        weights = tuple(positive("weight", weight) for weight in self.weights)
+        if (self.rule == "adaptive") != bool(orders) or len(orders) != len(weights) or len(orders) > _MOST_ORDERS:
+            raise InvalidParameterError("orders", orders, f"to be 1 to {_MOST_ORDERS} for the adaptive rule, each with a weight")
+        if not all(order > 1.0 for order in orders):
+            raise InvalidParameterError("orders", orders, "to be above 1")
+        if math.fsum(weights) > 1.0:
+            raise InvalidParameterError("weights", weights, "to have a sum of at most 1")
+        object.__setattr__(self, "orders", orders)
+        object.__setattr__(self, "weights", weights)
+
+
+def declared(epsilon: float, delta: float, rule: str = "adaptive", orders: Sequence[float] | None = None) -> Budget:
+    """The budget with the filter that suits it: mixed orders around the best one for Gaussian noise, or the given orders with equal
+    weights (one order: the plain Rényi filter)."""
+    rule = cast(Rule, one_of("rule", rule, RULES))
+    if rule != "adaptive":
+        if orders is not None:
+            raise InvalidParameterError("orders", orders, 'to be left out: rule="fixed in advance" has no filter')
+        return Budget(epsilon, delta, rule)
+    if orders is not None:
+        distinct = sorted({real_number("order", order) for order in orders})
+        return Budget(epsilon, delta, rule, tuple(distinct), tuple((1.0 - 4 * ULP) / len(distinct) for _ in distinct))
+    above = _gaussian_order(positive("epsilon", epsilon), open_unit("delta", delta)) - 1.0
+    return Budget(epsilon, delta, rule, tuple(1.0 + above * factor for factor in _SPREAD), tuple(_SPREAD.values()))
+
+
+def _gaussian_order(epsilon: float, delta: float) -> float:
+    """The order at which Gaussian noise, D_α = αμ²/2, may spend the most μ² under (ε, δ)."""
+
+    def spendable(log_above: float) -> float:
+        order = 1.0 + math.exp(log_above)
+        # ε less the conversion of Canonne, Kamath and Steinke 2020, Prop. 12, is the divergence allowed at this order.
+        return (epsilon - math.log1p(-1.0 / order) + (math.log(delta) + math.log(order)) / (order - 1.0)) / order
+
+    guess = math.log(-math.log(delta) / epsilon)  # the search covers a factor of 50 either way; any order is valid
+    found = optimize.minimize_scalar(lambda x: -spendable(x), bounds=(guess - 4.0, guess + 4.0), method="bounded")
+    return 1.0 + math.exp(float(found.x))
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What releases add to the filter: divergences at its orders, largest loss, and what goes to δ outright."""
+
+    renyi: tuple[float, ...]
+    largest: float
+    failure: float
+
+    def plus(self, other: Charge) -> Charge:
+        """Both, one after the other, rounded up: 1 + 2·ULP more than covers the rounding of one sum."""
+        up = 1.0 + 2.0 * ULP
+        return Charge(
+            tuple((a + b) * up for a, b in zip(self.renyi, other.renyi, strict=True)),
+            (self.largest + other.largest) * up,
+            (self.failure + other.failure) * up,
+        )
+
+    def times(self, uses: int) -> Charge:
+        """This `uses` times."""
+        many = uses * (1.0 + 2.0 * ULP)
+        return Charge(tuple(many * value for value in self.renyi), many * self.largest, many * self.failure)
+
+
+def nothing(budget: Budget) -> Charge:
+    """The charge of no release."""
+    return Charge((0.0,) * len(budget.orders), 0.0, 0.0)
+
+
+def charge(loss: SingleLoss, budget: Budget) -> Charge:
+    """What one draw with this loss adds to the filter of `budget`."""
+    kept = _without_failures(loss)
+    rounding = LOSS_ROUNDING * (1.0 + abs(loss.largest)) if math.isfinite(loss.largest) else 0.0
+    return Charge(
+        tuple(max(loss_divergence(kept, order), 0.0) + rounding for order in budget.orders),
+        max(loss.largest, 0.0) + rounding,
+        loss.infinite + loss.deviation * (1.0 + math.exp(min(budget.epsilon, 700.0))),
+    )
+
+
+def _without_failures(loss: SingleLoss) -> SingleLoss:
+    if isinstance(loss, WorstOf):
+        return WorstOf(tuple(cast(TableLoss, _without_failures(table)) for table in loss.tables))
+    if isinstance(loss, TableLoss):
+        return replace(loss, infinite=0.0, deviation=0.0)
+    return loss
+
+
+def filter_epsilon(total: Charge, budget: Budget) -> float:
+    """The least ε whose filter would have let `total` pass, rounded up; +inf where none would.
+
+    The largest value of the concave function ℓ + log(1 − δM(ℓ)) on [0, R_∞]: bisection on its slope, then the tangent at the lower
+    end, which lies above a concave function everywhere.
+    """
+    if total.failure > FAILURES * budget.delta:
+        return math.inf
+    if total.largest == 0.0:
+        return 0.0
+    log_delta = math.log(budget.delta) + math.log1p(-FAILURES)
+    rates = np.array(budget.orders) - 1.0
+    renyi = np.array(total.renyi)
+    usable = np.isfinite(renyi)
+    rates, renyi, log_weights = rates[usable], renyi[usable], np.log(np.array(budget.weights)[usable])
+    highest = total.largest
+    if rates.size:
+        highest = min(highest, float(np.min(renyi - (log_weights + log_delta) / rates)))  # δM(ℓ) reaches 1 by there
+    if not math.isfinite(highest):
+        return math.inf
+
+    def value_and_slope(loss: float) -> tuple[float, float]:
+        terms = np.exp(np.minimum(log_weights + log_delta + rates * (loss - renyi), 1.0))
+        mixed, rise = float(np.sum(terms)), float(rates @ terms)
+        if mixed >= 1.0:
+            return -math.inf, -math.inf
+        return loss + math.log1p(-mixed), 1.0 - rise / (1.0 - mixed)
+
+    low, high = 0.0, highest
+    value, slope = value_and_slope(high)
+    if slope < 0.0:
+        value, slope = value_and_slope(low)
+        if slope <= 0.0:
+            return 0.0
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            there, tilt = value_and_slope(middle)
+            if tilt >= 0.0:
+                low, value, slope = middle, there, tilt
+            else:
+                high = middle
+        value += slope * (high - low)
+    return max(value, 0.0) * (1.0 + 1e-13) + 1e-13
+
+
+def tight_epsilon(draws: Iterable[tuple[SingleLoss, int]], delta: float) -> float:
+    """ε of all draws together when their laws were fixed in advance."""
+    total: PrivacyLoss | None = None
+    for loss, count in draws:
+        more = PrivacyLoss(((loss, 1),)).compose(count)
+        total = more if total is None else total.compose(more)
+    return 0.0 if total is None else total.epsilon(delta)

@@ -1,0 +1,359 @@
+"""The books: data sets and releases as the events of a ledger tell them, and what one more release would add.
+
+`Books` follows the committed events one by one, so that a spend costs the same however long the ledger is.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from leastnoise.errors import AccountingError, LeastNoiseError, LedgerError
+from leastnoise.noise import Noise
+from leastnoise.privacy.single import SingleLoss
+from leastnoise.privacy.tables import single_loss
+from leastnoise.releases import chain
+from leastnoise.releases.accounting import Budget, Charge, Rule, Spend, charge, filter_epsilon, nothing, tight_epsilon
+from leastnoise.storage import law_as_json, law_from_json
+
+_MOST_LAWS = 32  # tight composition takes 1 to 3 ms a law; the filter does not care how many there are
+
+Uses = Mapping[tuple[str, float], int]  # draws by (hash of the law, sensitivity)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """`uses` draws of the law with this hash."""
+
+    law_hash: str
+    sensitivity: float
+    uses: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release. `epsilon_after` and `simple_sum` are totals of the data set after it; `epsilon_if_fixed` is the total by tight
+    composition, which covers only laws fixed in advance (None: not computed, where the rule does not need it and it would take
+    long). `result_hash` is set once the release is reported done."""
+
+    id: int
+    dataset: str
+    time: str
+    plan_hash: str
+    law_hash: str
+    epsilon_after: float
+    simple_sum: float
+    previous_hash: str
+    hash: str
+    epsilon_if_fixed: float | None
+    draws: tuple[Draws, ...]
+    note: str = ""
+    stamp: str = ""
+    result_hash: str | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what every release costs alone, each
+    at the δ of the data set (simple composition would add up their δ as well)."""
+
+    epsilon_before: float
+    epsilon_after: float
+    simple_sum: float
+    allowed: bool
+    remaining: float
+    epsilon_if_fixed: float | None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A budget and what is spent of it."""
+
+    name: str
+    epsilon: float
+    delta: float
+    rule: Rule
+    spent: float
+    epsilon_if_fixed: float | None
+    simple_sum: float
+    releases: int
+    opened: str
+    orders: tuple[float, ...]
+
+    @property
+    def remaining(self) -> float:
+        """What is left of ε. Under composition a release may cost more, or less, than its ε alone: ask `preview`."""
+        return max(self.epsilon - self.spent, 0.0)
+
+
+@dataclass(frozen=True)
+class Account:
+    """One data set as its events leave it."""
+
+    budget: Budget
+    opened: str
+    total: Charge
+    uses: Uses = field(default_factory=dict)
+    releases: int = 0
+    epsilon: float = 0.0
+    epsilon_if_fixed: float | None = 0.0
+    simple_sum: float = 0.0
+
+    def status(self, name: str) -> Dataset:
+        """For the reader."""
+        budget = self.budget
+        return Dataset(
+            name,
+            budget.epsilon,
+            budget.delta,
+            budget.rule,
+            self.epsilon,
+            self.epsilon_if_fixed,
+            self.simple_sum,
+            self.releases,
+            self.opened,
+            budget.orders,
+        )
+
+    @staticmethod
+    def of_event(data: Mapping[str, Any]) -> Account:
+        """The account that a budget opens."""
+        budget = Budget(
+            float.fromhex(data["epsilon"]),
+            float.fromhex(data["delta"]),
+            data["rule"],
+            tuple(float.fromhex(order) for order in data["orders"]),
+            tuple(float.fromhex(weight) for weight in data["weights"]),
+        )
+        return Account(budget, str(data["time"]), nothing(budget))
+
+    def after_event(self, data: Mapping[str, Any]) -> Account:
+        """The account after a release, as its event states it."""
+        renyi = tuple(float.fromhex(value) for value in data["renyi"])
+        if len(renyi) != len(self.budget.orders):
+            raise ValueError("the orders are not those of the budget")
+        return replace(
+            self,
+            total=Charge(renyi, float.fromhex(data["largest"]), float.fromhex(data["failure"])),
+            uses=added(self.uses, draws_of(data)),
+            releases=self.releases + 1,
+            epsilon=float.fromhex(data["epsilon_after"]),
+            epsilon_if_fixed=_number_or_none(data["epsilon_if_fixed"]),
+            simple_sum=float.fromhex(data["simple_sum"]),
+        )
+
+
+def budget_event(name: str, budget: Budget) -> dict[str, Any]:
+    """The content of the event that declares a budget."""
+    return {
+        "dataset": name,
+        "time": chain.now(),
+        "epsilon": budget.epsilon.hex(),
+        "delta": budget.delta.hex(),
+        "rule": budget.rule,
+        "orders": [order.hex() for order in budget.orders],
+        "weights": [weight.hex() for weight in budget.weights],
+    }
+
+
+def release_event(name: str, draws: Sequence[Draws], after: Account, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The content of the event that records a release; floats in hexadecimal, so that they come back bit for bit."""
+    return {
+        "dataset": name,
+        "time": chain.now(),
+        **texts,
+        "draws": [{"law": item.law_hash, "sensitivity": item.sensitivity.hex(), "uses": item.uses} for item in draws],
+        "renyi": [value.hex() for value in after.total.renyi],
+        "largest": after.total.largest.hex(),
+        "failure": after.total.failure.hex(),
+        "epsilon_after": after.epsilon.hex(),
+        "epsilon_if_fixed": None if after.epsilon_if_fixed is None else after.epsilon_if_fixed.hex(),
+        "simple_sum": after.simple_sum.hex(),
+    }
+
+
+def entry_of(event: chain.Event) -> Entry:
+    """The release that an event records."""
+    data = event.data
+    draws = draws_of(data)
+    hashes = sorted({item.law_hash for item in draws})
+    return Entry(
+        id=event.id,
+        dataset=str(data["dataset"]),
+        time=str(data["time"]),
+        plan_hash=str(data["plan_hash"]),
+        law_hash=hashes[0] if len(hashes) == 1 else chain.text_digest(chain.canonical(hashes)),
+        epsilon_after=float.fromhex(data["epsilon_after"]),
+        simple_sum=float.fromhex(data["simple_sum"]),
+        previous_hash=event.previous,
+        hash=event.hash,
+        epsilon_if_fixed=_number_or_none(data["epsilon_if_fixed"]),
+        draws=draws,
+        note=str(data["note"]),
+        stamp=str(data["stamp"]),
+    )
+
+
+def draws_of(data: Mapping[str, Any]) -> tuple[Draws, ...]:
+    """The draws that an event states."""
+    return tuple(Draws(str(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"])) for item in data["draws"])
+
+
+def _number_or_none(text: str | None) -> float | None:
+    return None if text is None else float.fromhex(text)
+
+
+def added(uses: Uses, draws: Sequence[Draws]) -> dict[tuple[str, float], int]:
+    """The uses with more draws."""
+    total = dict(uses)
+    for item in draws:
+        key = (item.law_hash, item.sensitivity)
+        total[key] = total.get(key, 0) + item.uses
+    return total
+
+
+class Books:
+    """All accounts and entries up to the event `last`, every one of which was verified."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.last_hash = chain.START
+        self.accounts: dict[str, Account] = {}
+        self.entries: dict[int, Entry] = {}
+
+    def follow(self, connection: sqlite3.Connection) -> None:
+        """Take in the events that were added since, by this process or another."""
+        if chain.hash_at(connection, self.last) != self.last_hash:
+            raise LedgerError(f"Event {self.last} of the ledger was changed while it was open; see check().")
+        for event in chain.events(connection, self.last):
+            fault = event.fault_after(self.last, self.last_hash)
+            if fault:
+                raise LedgerError(f"{fault} Nothing is spent from a ledger that was tampered with; see check().")
+            self._take(event)
+            self.last, self.last_hash = event.id, event.hash
+        if chain.head(connection) != (self.last, self.last_hash):
+            raise LedgerError("The newest events of the ledger were removed. Nothing is spent from it; see check().")
+
+    def _take(self, event: chain.Event) -> None:
+        try:
+            data = event.data
+            if event.kind == "budget":
+                self.accounts[data["dataset"]] = Account.of_event(data)
+            elif event.kind == "release":
+                self.accounts[data["dataset"]] = self.accounts[data["dataset"]].after_event(data)
+                self.entries[event.id] = entry_of(event)
+            elif event.kind == "done":
+                self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=str(data["result_hash"]))
+            elif event.kind != "ledger":
+                raise LedgerError(f"Event {event.id} of the ledger is of an unknown kind, {event.kind!r}.")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise LedgerError(f"Event {event.id} of the ledger cannot be understood: {error!r}.") from None
+
+    def account(self, name: str) -> Account:
+        """The account of a data set, or a LedgerError."""
+        if name not in self.accounts:
+            raise LedgerError(f"The ledger has no data set {name!r}; declare its budget with open_dataset.")
+        return self.accounts[name]
+
+
+@dataclass(frozen=True)
+class Laws:
+    """The laws of one release as text, by hash, and how they are drawn."""
+
+    texts: Mapping[str, str]
+    draws: tuple[Draws, ...]
+
+
+class Prices:
+    """What releases cost. Losses and costs that were computed once are kept."""
+
+    def __init__(self) -> None:
+        self._losses: dict[tuple[str, float], SingleLoss] = {}
+        self._texts: dict[Noise, tuple[str, str]] = {}
+        self._charges: dict[tuple[str, float, Budget], Charge] = {}
+        self._alone: dict[tuple[tuple[Draws, ...], float], float] = {}
+
+    def laws(self, spends: Sequence[Spend]) -> Laws:
+        """The laws of a release, hashed, with their losses at hand."""
+        texts, draws = {}, []
+        for spend in spends:
+            if spend.noise not in self._texts:
+                text = chain.canonical(law_as_json(spend.noise))
+                self._texts[spend.noise] = (chain.text_digest(text), text)
+            law_hash, text = self._texts[spend.noise]
+            item = Draws(law_hash, spend.sensitivity, spend.uses)
+            texts[law_hash] = text
+            draws.append(item)
+            key = (item.law_hash, item.sensitivity)
+            if key not in self._losses:
+                self._losses[key] = single_loss(spend.noise, spend.sensitivity)
+        return Laws(texts, tuple(draws))
+
+    def loss(self, connection: sqlite3.Connection, law_hash: str, sensitivity: float) -> SingleLoss:
+        """The loss of one draw, from the law in the file where it is not at hand."""
+        key = (law_hash, sensitivity)
+        if key not in self._losses:
+            self._losses[key] = single_loss(stored_noise(connection, law_hash), sensitivity)
+        return self._losses[key]
+
+    def after(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]) -> Account:
+        """The account with one more release."""
+        uses, total = added(account.uses, draws), self.total_after(connection, account, draws)
+        tight = self.tight(connection, account.budget, uses)
+        return replace(
+            account,
+            total=total,
+            uses=uses,
+            releases=account.releases + 1,
+            epsilon=epsilon_at_rule(account.budget, total, tight, account.releases + 1),
+            epsilon_if_fixed=tight,
+            simple_sum=account.simple_sum + self.alone(connection, draws, account.budget.delta),
+        )
+
+    def total_after(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]) -> Charge:
+        """What the filter has been charged after one more release."""
+        total = account.total
+        for item in draws:
+            key = (item.law_hash, item.sensitivity, account.budget)
+            if key not in self._charges:
+                self._charges[key] = charge(self.loss(connection, item.law_hash, item.sensitivity), account.budget)
+            total = total.plus(self._charges[key].times(item.uses))
+        return total
+
+    def tight(self, connection: sqlite3.Connection, budget: Budget, uses: Uses) -> float | None:
+        """ε of all draws by tight composition; None where the rule does not need it and it would take long or is not certified."""
+        if budget.rule == "adaptive" and len(uses) > _MOST_LAWS:
+            return None
+        try:
+            return tight_epsilon([(self.loss(connection, *key), count) for key, count in uses.items()], budget.delta)
+        except AccountingError:
+            if budget.rule != "adaptive":
+                raise
+            return None
+
+    def alone(self, connection: sqlite3.Connection, draws: tuple[Draws, ...], delta: float) -> float:
+        """ε of one release by itself."""
+        if (draws, delta) not in self._alone:
+            losses = [(self.loss(connection, item.law_hash, item.sensitivity), item.uses) for item in draws]
+            self._alone[draws, delta] = tight_epsilon(losses, delta)
+        return self._alone[draws, delta]
+
+
+def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases: int) -> float:
+    """The ε that the budget limits; see `accounting` for the two rules and the single release."""
+    if budget.rule != "adaptive":
+        return math.inf if tight is None else tight
+    filtered = filter_epsilon(total, budget)
+    return min(filtered, tight) if releases == 1 and tight is not None else filtered
+
+
+def stored_noise(connection: sqlite3.Connection, law_hash: str) -> Noise:
+    """The law kept under a hash, bit for bit."""
+    law = chain.stored_law(connection, law_hash)
+    try:
+        return law_from_json(law)
+    except (KeyError, TypeError, ValueError, ArithmeticError, LeastNoiseError) as error:
+        raise LedgerError(f"The law {law_hash[:16]}… of the ledger does not describe a law: {error}") from None

@@ -1,0 +1,199 @@
+"""From noisy answers to statistics, their standard deviations and intervals. All of it is post-processing: no private value enters.
+
+With S = Σ(x − c), Q = Σ(x − c)² − n·w²/2 and n noisy, c the middle and w the half-width of the bounds:
+
+    mean      c + S/n
+    variance  Q/n + w²/2 − (S/n)²        of the n values themselves, not of a population they were drawn from
+
+n is the declared public number, or the noisy one, at least 1. Standard deviations of ratios are those of their linear part;
+intervals are quantiles of the statistic when noise of the same law is added again to the noisy answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.releases.mechanism import Mechanism
+from leastnoise.releases.plan import Plan, Statistic, group_titles
+from leastnoise.releases.sensitivity import answers_for
+from leastnoise.sampling import InsecureSeededEntropy, draw
+
+CONFIDENCE = 0.95
+_TRIALS = 10_000  # the 95 % quantile of |error| is then known to about 1 %
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any post-processing."""
+
+    statistic: str
+    kind: str
+    group: str
+    value: float
+    noise_std: float
+    half_width: float
+    unprocessed: float | None = None  # the value before post-processing, where there was any
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "statistic": self.statistic,
+            "kind": self.kind,
+            "group": self.group,
+            "value": self.value,
+            "noise_std": self.noise_std,
+            "half_width_95": self.half_width,
+            "unprocessed": self.unprocessed,
+        }
+
+
+def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]:
+    """The statistics from the noisy answers, one for each entry of the mechanism and in its own units."""
+    place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
+    blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
+    again = _Again(made)
+    found = []
+    for statistic in plan.statistics:
+        b = blocks[statistic.group_by]
+        for group, title in enumerate(group_titles(statistic.group_by)):
+            used = [place[b, group, answer] for answer in answers_for(statistic)]
+            found.append(_row(statistic, title, used, made, noisy, again))
+    return tuple(found)
+
+
+class _Again:
+    """Fresh noise of each draw, to see how a statistic moves under it. A fixed seed will do: the law is public, this noise hides
+    nothing."""
+
+    def __init__(self, made: Mechanism) -> None:
+        self._made = made
+        self._where = {entry: (d, at) for d, drawn in enumerate(made.draws) for at, entry in enumerate(drawn.entries)}
+        self._kept: dict[int, Floats] = {}
+
+    def noise(self, entry: int) -> Floats:
+        """Trials of the noise on one entry, in units of sensitivity; entries of one draw keep their dependence."""
+        d, at = self._where[entry]
+        if d not in self._kept:
+            drawn = draw(self._made.laws[self._made.draws[d].law].noise, _TRIALS, entropy=InsecureSeededEntropy(d))
+            self._kept[d] = drawn.floats().reshape(_TRIALS, -1)
+        return self._kept[d][:, at]
+
+
+def _row(statistic: Statistic, title: str, used: Sequence[int], made: Mechanism, noisy: Sequence[float], again: _Again) -> Row:
+    scales = [made.entries[i].sensitivity * float(made.entries[i].answer.unit) for i in used]
+    values = [noisy[i] for i in used]
+    if statistic.kind in ("mean", "variance"):
+        n = float(statistic.public_n) if statistic.public_n is not None else max(values[-1], 1.0)
+    else:
+        n = 1.0
+    law = made.law_of[used[0]].noise
+    if len(used) == 1:
+        value = values[0] if statistic.kind != "mean" else _middle(statistic) + values[0] / n
+        return Row(statistic.name, statistic.kind, title, value, law.std * scales[0] / n, law.interval(CONFIDENCE) * scales[0] / n)
+    formula = _formula(statistic)
+    value = float(formula(*(np.array(v) for v in values)))
+    variance = 0.0
+    for slope, i, scale in zip(_slopes(statistic, values, n), used, scales, strict=True):
+        variance += (slope * scale * made.law_of[i].noise.std) ** 2
+    moved = formula(*(v + scale * again.noise(i) for v, scale, i in zip(values, scales, used, strict=True)))
+    width = float(np.quantile(np.abs(moved - value), CONFIDENCE))
+    return Row(statistic.name, statistic.kind, title, value, math.sqrt(variance), width)
+
+
+def _middle(statistic: Statistic) -> float:
+    values = statistic.values
+    return 0.0 if values is None else float((values.first + values.last) * values.exact_pitch / 2)
+
+
+def _half_square(statistic: Statistic) -> float:
+    """w²/2."""
+    values = statistic.values
+    return 0.0 if values is None else float(((values.last - values.first) * values.exact_pitch) ** 2 / 8)
+
+
+def _formula(statistic: Statistic) -> Callable[..., Floats]:
+    """The statistic as a function of its noisy answers, for whole arrays of them."""
+    middle, half = _middle(statistic), _half_square(statistic)
+    public = statistic.public_n
+
+    def number(rest: tuple[Floats, ...]) -> Any:
+        return float(public) if public is not None else np.maximum(rest[0], 1.0)
+
+    def mean(s: Floats, *rest: Floats) -> Floats:
+        return np.asarray(middle + s / number(rest), dtype=np.float64)
+
+    def variance(s: Floats, q: Floats, *rest: Floats) -> Floats:
+        n = number(rest)
+        return np.asarray(q / n + half - (s / n) ** 2, dtype=np.float64)
+
+    return mean if statistic.kind == "mean" else variance
+
+
+def _slopes(statistic: Statistic, values: Sequence[float], n: float) -> list[float]:
+    """Derivatives of the formula by its answers, at the noisy answers."""
+    s = values[0]
+    if statistic.kind == "mean":
+        return [1.0 / n, -s / n**2]
+    slopes = [-2.0 * s / n**2, 1.0 / n]
+    return slopes if statistic.public_n is not None else [*slopes, -values[1] / n**2 + 2.0 * s**2 / n**3]
+
+
+# Post-processing
+
+
+def processed(plan: Plan, found: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows after the declared post-processing; each changed row keeps its value from before."""
+    if not plan.postprocess:
+        return tuple(found)
+    values = {(row.statistic, row.group): row.value for row in found}
+    if "totals" in plan.postprocess:
+        _make_totals_agree(plan, found, values)
+    kinds = {statistic.name: statistic for statistic in plan.statistics}
+    changed = []
+    for row in found:
+        value = values[row.statistic, row.group]
+        if "non-negative" in plan.postprocess and _never_negative(kinds[row.statistic]):
+            value = max(value, 0.0)
+        if "integer" in plan.postprocess and row.kind in ("count", "persons", "histogram"):
+            value = float(math.floor(value + 0.5))
+        changed.append(replace(row, value=value, unprocessed=row.value))
+    return tuple(changed)
+
+
+def _never_negative(statistic: Statistic) -> bool:
+    return statistic.kind in ("count", "persons", "histogram", "variance") or (statistic.lower is not None and statistic.lower >= 0)
+
+
+def _make_totals_agree(plan: Plan, found: Sequence[Row], values: dict[tuple[str, str], float]) -> None:
+    """Least squares: groups that partition the table add up to the total that was released beside them.
+
+    The difference is shared out by variance. Only the steward knows whether the declared keys cover every row; that is why this is
+    asked for by name.
+    """
+    stds = {(row.statistic, row.group): row.noise_std for row in found}
+    whole: Mapping[Any, Statistic] = {_measured(s): s for s in plan.statistics if not s.group_by and _measured(s) is not None}
+    for statistic in plan.statistics:
+        total = whole.get(_measured(statistic))
+        if not statistic.group_by or total is None:
+            continue
+        parts = [(statistic.name, title) for title in group_titles(statistic.group_by)]
+        top = (total.name, "")
+        difference = values[top] - math.fsum(values[part] for part in parts)
+        everything = stds[top] ** 2 + sum(stds[part] ** 2 for part in parts)
+        values[top] -= difference * stds[top] ** 2 / everything
+        for part in parts:
+            values[part] += difference * stds[part] ** 2 / everything
+
+
+def _measured(statistic: Statistic) -> Any:
+    """What adds up over groups: counts of rows, and sums of the same column with the same bounds."""
+    if statistic.kind in ("count", "histogram"):
+        return "rows"
+    return statistic.values if statistic.kind == "sum" else None

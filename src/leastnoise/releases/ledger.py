@@ -1,0 +1,255 @@
+"""The ledger: what every data set may spend, and every release that spent it, in one SQLite file.
+
+A budget (ε, δ) is declared once per data set. A release is refused, or its cost is on the disk before `spend` returns; only then
+may anything be revealed. A release that is interrupted in between stays spent. `accounting` says what a sequence of releases costs
+and which theorem covers it, `chain` how it is kept, `books` what the events mean, `audit` what `check` looks for.
+
+The rule "adaptive", the default, is right whatever the releases depend on; its ε is the one that the budget limits. The rule "fixed
+in advance" is tighter (about 8 % of ε) but right only if all laws were fixed before any answer was seen. Beside either stand ε of
+tight composition, as if the laws had been fixed in advance, and the simple sum of what each release costs alone.
+
+No private value enters the file: laws, sensitivities, counts of draws, hashes, and the note and stamp that the caller gives. Two
+names for the same people are two budgets, and a copy of the file is a second ledger: neither can be seen from here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from types import TracebackType
+from typing import Any
+
+from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, positive_integer
+from leastnoise.noise import Noise
+from leastnoise.releases import chain, ledger_text
+from leastnoise.releases.accounting import Budget, Spend, declared
+from leastnoise.releases.audit import Check, audit
+from leastnoise.releases.books import (
+    Books,
+    Dataset,
+    Draws,
+    Entry,
+    Preview,
+    Prices,
+    budget_event,
+    entry_of,
+    release_event,
+    stored_noise,
+)
+
+__all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend"]
+
+_LONGEST = {"name": 200, "plan_hash": 200, "result_hash": 200, "note": 2000, "stamp": 2000}
+
+
+class Ledger:
+    """Budgets and releases of any number of data sets in the file at `path`, made if it is missing.
+
+    `timeout` is how many seconds to wait for another process that is writing. Threads may share a ledger; a child process opens its
+    own.
+
+    Guarantees: under the rule that a data set declares, its releases together are (ε, δ)-differentially private; a release that
+    would break this is refused and nothing is written. What is spent is on the disk before `spend` returns.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, timeout: float = 30.0, read_only: bool = False) -> None:
+        self._chain = chain.Chain(path, timeout=timeout, read_only=read_only)
+        self._books = Books()
+        self._prices = Prices()
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._chain.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # What changes the ledger
+
+    def open_dataset(
+        self, name: str, *, epsilon: float, delta: float, rule: str = "adaptive", orders: Sequence[float] | None = None
+    ) -> Dataset:
+        """Declare the budget of a data set. Declaring the same again changes nothing; other numbers are refused.
+
+        `orders` are the Rényi orders of the adaptive rule, where the default ones do not suit: one order is the plain filter.
+        """
+        name, budget = _text("name", name), declared(epsilon, delta, rule, orders)
+        with self._writing() as (connection, books):
+            known = books.accounts.get(name)
+            if known is None:
+                chain.append(connection, "budget", budget_event(name, budget))
+            elif not _same_budget(known.budget, budget, orders is None):
+                there = known.budget
+                raise LedgerError(
+                    f"The budget of {name!r} is declared already and cannot be changed: "
+                    f"epsilon={there.epsilon!r}, delta={there.delta!r}, rule={there.rule!r}."
+                )
+        return self.dataset(name)
+
+    def spend(self, dataset: str, spends: Sequence[Spend], *, plan_hash: str, note: str = "", stamp: str = "") -> Entry:
+        """Record a release before it is revealed, or refuse it with a BudgetExceededError.
+
+        `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance). Nothing that depends on the
+        data may leave the process before this returns.
+        """
+        name, items = _text("name", dataset), _checked(spends)
+        texts = {
+            "plan_hash": _text("plan_hash", plan_hash),
+            "note": _text("note", note, empty=True),
+            "stamp": _text("stamp", stamp, empty=True),
+        }
+        laws = self._prices.laws(items)  # before the lock: the loss of a new law is what takes time
+        with self._writing() as (connection, books):
+            account = books.account(name)
+            after = self._prices.after(connection, account, laws.draws)
+            if not after.epsilon <= account.budget.epsilon:
+                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon)
+            for law_hash, text in laws.texts.items():
+                chain.store_law(connection, law_hash, text)
+            event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
+        return entry_of(event)
+
+    def release_done(self, entry_id: int, result_hash: str) -> Entry:
+        """Mark a release as revealed, with the hash of what was published. It was spent before, and stays spent without this."""
+        number, result = positive_integer("entry_id", entry_id), _text("result_hash", result_hash)
+        with self._writing() as (connection, books):
+            entry = books.entries.get(number)
+            if entry is None:
+                raise LedgerError(f"There is no release {number} in the ledger.")
+            if entry.result_hash not in (None, result):
+                raise LedgerError(f"Release {number} is done already, with another result.")
+            if entry.result_hash is None:
+                chain.append(connection, "done", {"entry": number, "time": chain.now(), "result_hash": result})
+        with self._reading() as (_, books):
+            return books.entries[number]
+
+    # What reads it
+
+    def preview(self, dataset: str, spends: Sequence[Spend]) -> Preview:
+        """What a release would cost now. Another process may spend in the meantime: only `spend` decides."""
+        name, items = _text("name", dataset), _checked(spends)
+        laws = self._prices.laws(items)
+        with self._reading() as (connection, books):
+            account = books.account(name)
+            after = self._prices.after(connection, account, laws.draws)
+        budget = account.budget.epsilon
+        return Preview(
+            epsilon_before=account.epsilon,
+            epsilon_after=after.epsilon,
+            simple_sum=after.simple_sum,
+            allowed=after.epsilon <= budget,
+            remaining=max(budget - after.epsilon, 0.0),
+            epsilon_if_fixed=after.epsilon_if_fixed,
+        )
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Every data set, in the order of declaration."""
+        with self._reading() as (_, books):
+            return tuple(account.status(name) for name, account in books.accounts.items())
+
+    def dataset(self, name: str) -> Dataset:
+        """One data set; a LedgerError if its budget was never declared."""
+        name = _text("name", name)
+        with self._reading() as (_, books):
+            return books.account(name).status(name)
+
+    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        """Every release, oldest first."""
+        with self._reading() as (_, books):
+            if dataset is None:
+                return tuple(books.entries.values())
+            name = _text("name", dataset)
+            books.account(name)
+            return tuple(entry for entry in books.entries.values() if entry.dataset == name)
+
+    def law(self, law_hash: str) -> Noise:
+        """A law that some release used, bit for bit."""
+        with self._reading() as (connection, _):
+            return stored_noise(connection, law_hash)
+
+    @property
+    def head(self) -> str:
+        """The hash of the newest event. Published or kept elsewhere, it shows later that nothing before it was changed."""
+        with self._reading() as (_, books):
+            return books.last_hash
+
+    def show(self) -> str:
+        """Budgets and releases as a text table."""
+        with self._reading() as (_, books):
+            datasets = [account.status(name) for name, account in books.accounts.items()]
+            return ledger_text.as_table(datasets, list(books.entries.values()))
+
+    def _repr_html_(self) -> str:
+        from leastnoise.interop.notebook import ledger_html
+
+        return ledger_html(self)
+
+    def export(self, format: str = "json") -> str:
+        """Budgets, releases and laws as JSON, or the releases as CSV."""
+        one_of("format", format, ("json", "csv"))
+        with self._reading() as (connection, books):
+            entries = list(books.entries.values())
+            if format == "csv":
+                return ledger_text.as_csv(entries)
+            datasets = [account.status(name) for name, account in books.accounts.items()]
+            hashes = sorted({draws.law_hash for entry in entries for draws in entry.draws})
+            laws = {law_hash: chain.stored_law(connection, law_hash) for law_hash in hashes}
+            return ledger_text.as_json(books.last_hash, datasets, entries, laws)
+
+    def check(self, *, head: str | None = None, every_entry: bool = False) -> Check:
+        """Verify the whole file: the database, the chain of hashes, the laws, and every number recomputed from the laws.
+
+        `head` is a hash published earlier, which must still be there. Tight composition is recomputed for the first and the newest
+        release of each data set; with `every_entry` for all of them, which takes as long as spending did.
+        """
+        with self._chain.reading() as connection:
+            return audit(connection, head=head, every_entry=every_entry)
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[sqlite3.Connection, Books]]:
+        with self._chain.reading() as connection:
+            yield connection, self._followed(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[sqlite3.Connection, Books]]:
+        with self._chain.writing() as connection:
+            yield connection, self._followed(connection)
+
+    def _followed(self, connection: sqlite3.Connection) -> Books:
+        """The books up to the last committed event. What a transaction appends itself is followed by the next one, once it is
+        committed: a commit that fails leaves no trace here."""
+        try:
+            self._books.follow(connection)
+        except BaseException:
+            self._books = Books()  # an interrupt may have come between two steps; the file knows
+            raise
+        return self._books
+
+
+def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:
+    items = tuple(spends) if isinstance(spends, (list, tuple)) else ()
+    if not items or not all(isinstance(item, Spend) for item in items):
+        raise InvalidParameterError("spends", type(spends).__name__, "to be a non-empty list of Spend")
+    return items
+
+
+def _text(name: str, value: Any, *, empty: bool = False) -> str:
+    """`value` as text in one spelling (NFC: é and e + ´ name the same data set), without control characters."""
+    most = _LONGEST[name]
+    if not isinstance(value, str) or len(value) > most or not (value or empty):
+        raise InvalidParameterError(name, value, f"to be text of 1 to {most} characters")
+    if value != value.strip() or any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in value):
+        raise InvalidParameterError(name, value, "to be plain text without control characters or space at its ends")
+    return unicodedata.normalize("NFC", str(value))
+
+
+def _same_budget(there: Budget, asked: Budget, default_orders: bool) -> bool:
+    if (there.epsilon, there.delta, there.rule) != (asked.epsilon, asked.delta, asked.rule):
+        return False
+    return default_orders or there.orders == asked.orders  # a later version of this package may have other default orders

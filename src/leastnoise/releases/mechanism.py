@@ -1,0 +1,429 @@
+"""From sensitivities to noise: one design for all answers of a plan, and the proof of what it costs.
+
+1. Every answer is divided by its sensitivity; `sensitivity` says why all three ways of drawing noise below are then valid.
+2. The ways are compared by the standard deviation that known laws would need, which is quick; those within 6 % of the best are
+   designed in full.
+3. The least noise wins. Its law gets integer weights, is judged again as it will be sampled, and only then counts.
+
+Statistics of other weight, or with a wanted sigma, have a law of their own; the losses of all laws are composed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+from scipy import optimize
+
+from leastnoise import classic
+from leastnoise.closed_form import GaussianNoise, LaplaceNoise
+from leastnoise.designer.design import LARGEST_RATIO, SMALLEST_RATIO, design
+from leastnoise.errors import DesignError, LeastNoiseError
+from leastnoise.lattice import LatticeNoise
+from leastnoise.noise import Domain, Noise
+from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.releases.accounting import Spend
+from leastnoise.releases.plan import Plan
+from leastnoise.releases.sensitivity import Answer, Block, blocks
+from leastnoise.sampling.weights import exact
+
+_ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
+_CLOSE = 1e-3  # how far below the budget a search over several laws may stop
+_ROUNDS = 14
+_SHORTLIST = 1.06
+_SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
+_MOST_JOINT = 100  # answers in one joint draw: beyond, independent noise is the better one (DESIGN, section 2)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One answer of one group."""
+
+    block: int
+    group: int
+    answer: Answer
+    sensitivity: int
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law with integer weights for answers of unit sensitivity; one person can be seen in at most `uses` of its draws."""
+
+    noise: Noise
+    uses: int
+    origin: str
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of a law, and the entries it serves."""
+
+    law: int
+    entries: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The noise of a release.
+
+    Guarantees: releasing every entry, divided by its sensitivity, with the noise of its draw is (`epsilon`, `delta`)-differentially
+    private for the plan's unit and relation; `epsilon` is the judge's bound for the laws that are sampled, at most the plan's.
+    """
+
+    blocks: tuple[Block, ...]
+    entries: tuple[Entry, ...]
+    laws: tuple[Law, ...]
+    draws: tuple[Draw, ...]
+    layout: str
+    epsilon: float
+    delta: float
+    gaussian_epsilon: float  # what Gaussian noise of the same standard deviations would cost
+    gaussian_factor: float  # standard deviation of Gaussian noise at the plan's budget, relative to ours
+    alternatives: Mapping[str, float] = field(default_factory=dict)  # layout -> noise relative to the chosen one
+    plan_hash: str = ""
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What the ledger is charged."""
+        return tuple(Spend(law.noise, 1.0, law.uses) for law in self.laws)
+
+    def std(self, entry: int) -> float:
+        """Standard deviation of the noise on one entry, in units of the answer."""
+        return self.law_of[entry].noise.std * self.entries[entry].sensitivity
+
+    @property
+    def law_of(self) -> Mapping[int, Law]:
+        return {entry: self.laws[draw.law] for draw in self.draws for entry in draw.entries}
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """A law to find: `batch` answers a draw, seen in `uses` draws; sigma = scale·factor, or fixed."""
+
+    batch: int
+    uses: int
+    factor: float
+    fixed: float | None
+    domain: Domain
+
+    def sigma(self, scale: float) -> float:
+        return self.fixed if self.fixed is not None else scale * self.factor
+
+
+@dataclass(frozen=True)
+class _Layout:
+    name: str
+    specs: tuple[_Spec, ...]
+    draws: tuple[tuple[int, tuple[int, ...]], ...]  # (spec, entries)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A designed law, and the δ it was designed for."""
+
+    noise: Noise
+    uses: int
+    origin: str
+    delta: float
+
+
+@dataclass(frozen=True)
+class _Found:
+    scale: float
+    laws: tuple[_Made, ...]
+
+
+def mechanism(plan: Plan) -> Mechanism:
+    """The least noise for a plan. Nothing but the plan is looked at."""
+    asked = blocks(plan)
+    entries = tuple(
+        Entry(b, g, answer, sensitivity)
+        for b, block in enumerate(asked)
+        for g in range(len(block.groups))
+        for answer, sensitivity in zip(block.answers, block.sensitivities, strict=True)
+    )
+    layouts = _layouts(asked, entries)
+    chosen, found, alternatives = _best(layouts, plan.epsilon, plan.delta)
+    laws, epsilon = _sampled(found.laws, plan.epsilon, plan.delta)
+    draws = _assigned(chosen, laws)
+    gaussian_epsilon, factor = _gaussian(asked, entries, laws, draws, plan.epsilon, plan.delta)
+    return Mechanism(
+        blocks=asked,
+        entries=entries,
+        laws=laws,
+        draws=draws,
+        layout=chosen.name,
+        epsilon=epsilon,
+        delta=plan.delta,
+        gaussian_epsilon=gaussian_epsilon,
+        gaussian_factor=factor,
+        alternatives=MappingProxyType(alternatives),
+        plan_hash=plan.hash,
+    )
+
+
+# Layouts
+
+
+def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
+    classes: dict[tuple[float, float | None], list[int]] = {}
+    for index, entry in enumerate(entries):
+        block = asked[entry.block]
+        place = block.answers.index(entry.answer)
+        wanted = block.sigmas[place]
+        ratio = None if wanted is None else min(wanted / entry.sensitivity, 0.99 * LARGEST_RATIO)
+        if ratio is not None and ratio < SMALLEST_RATIO:
+            raise DesignError(
+                f"Expected the wanted sigma of an answer to be at least {SMALLEST_RATIO} of its sensitivity ({entry.sensitivity} "
+                "lattice units): declare a larger sigma."
+            )
+        classes.setdefault((1.0 if ratio is not None else block.weights[place], ratio), []).append(index)
+    made = [_layout("joint", asked, entries, classes)]
+    if any(block.group_by for block in asked):
+        made += [_layout("by group", asked, entries, classes), _layout("product", asked, entries, classes)]
+    possible = [layout for layout in made if all(spec.batch <= _MOST_JOINT for spec in layout.specs)]
+    distinct = {layout.specs: layout for layout in reversed(possible or [_layout("product", asked, entries, classes)])}
+    return list(distinct.values())[::-1]
+
+
+def _layout(
+    name: str, asked: Sequence[Block], entries: Sequence[Entry], classes: Mapping[tuple[float, float | None], list[int]]
+) -> _Layout:
+    uses: dict[tuple[float, float | None, int, Domain], int] = {}
+    drawn: list[tuple[tuple[float, float | None, int, Domain], tuple[int, ...]]] = []
+    for (weight, ratio), members in classes.items():
+        domain: Domain = "integer" if ratio is None and all(entries[i].sensitivity == 1 for i in members) else "real"
+        if name == "joint":
+            kind = (weight, ratio, len(members), domain)
+            uses[kind] = uses.get(kind, 0) + 1
+            drawn.append((kind, tuple(members)))
+            continue
+        for b, block in enumerate(asked):
+            groups: dict[int, list[int]] = {}
+            for i in members:
+                if entries[i].block == b:
+                    groups.setdefault(entries[i].group, []).append(i)
+            if not groups:
+                continue
+            size = len(next(iter(groups.values())))
+            batch = size if name == "by group" else 1
+            kind = (weight, ratio, batch, domain)
+            uses[kind] = uses.get(kind, 0) + block.touched * (size // batch)
+            for served in groups.values():
+                drawn += [(kind, tuple(served[at : at + batch])) for at in range(0, size, batch)]
+    order = {kind: place for place, kind in enumerate(uses)}
+    specs = tuple(_Spec(batch, n, 1.0 / weight, ratio, domain) for (weight, ratio, batch, domain), n in uses.items())
+    return _Layout(name, specs, tuple((order[kind], served) for kind, served in drawn))
+
+
+# The search
+
+
+def _best(layouts: Sequence[_Layout], epsilon: float, delta: float) -> tuple[_Layout, _Found, dict[str, float]]:
+    if len(layouts) == 1:
+        return layouts[0], _solve(layouts[0].specs, epsilon, delta), {}
+    guesses = {layout.name: _estimate(layout.specs, epsilon, delta) for layout in layouts}
+    least = min(guesses.values())
+    best: tuple[_Layout, _Found] | None = None
+    failure = "no law was tried"
+    for layout in sorted(layouts, key=lambda layout: guesses[layout.name]):
+        if best is not None and guesses[layout.name] > _SHORTLIST * least:
+            continue
+        try:
+            found = _solve(layout.specs, epsilon, delta)
+        except DesignError as error:
+            failure = str(error)
+            continue
+        guesses[layout.name] = found.scale
+        if best is None or found.scale < best[1].scale:
+            best = layout, found
+    if best is None:
+        raise DesignError(failure)
+    return best[0], best[1], {name: guess / best[1].scale for name, guess in guesses.items() if math.isfinite(guess)}
+
+
+def _estimate(specs: Sequence[_Spec], epsilon: float, delta: float) -> float:
+    """The scale that known laws would need, all Gaussian or all cubes; for plans of fixed sigmas only, the share of ε they use."""
+    # μ² = Σ uses·batch/σ² for Gaussian noise.
+    spent = sum(spec.uses * spec.batch / spec.fixed**2 for spec in specs if spec.fixed is not None)
+    wanted = sum(spec.uses * spec.batch / spec.factor**2 for spec in specs if spec.fixed is None)
+    allowed = _gaussian_mu(epsilon, delta) ** 2
+    if wanted == 0.0:
+        return math.sqrt(spent / allowed)
+    gaussian = math.sqrt(wanted / (allowed - spent)) if spent < allowed else math.inf
+
+    def excess(log_scale: float) -> float:
+        sigmas = [spec.sigma(math.exp(log_scale)) for spec in specs]
+        cubes = [classic.cube(sigma, spec.batch, step=_coarse(sigma)) for sigma, spec in zip(sigmas, specs, strict=True)]
+        losses = [PrivacyLoss.of(cube).compose(spec.uses) for cube, spec in zip(cubes, specs, strict=True)]
+        return math.log(_composed(losses).epsilon(delta) / epsilon)
+
+    start = math.log(gaussian if math.isfinite(gaussian) else 2.0 * math.sqrt(wanted / allowed))
+    try:
+        if excess(start) > 0:  # cubes need more than Gaussian noise, or than could be had
+            return gaussian
+        low = start - 0.7
+        while excess(low) < 0:
+            low -= 0.7
+        return math.exp(float(optimize.brentq(excess, low, start, xtol=1e-2, maxiter=30)))
+    except (LeastNoiseError, ArithmeticError, ValueError):
+        return gaussian
+
+
+def _gaussian_mu(epsilon: float, delta: float) -> float:
+    """sensitivity/σ of Gaussian noise that costs ε."""
+
+    def excess(log_mu: float) -> float:
+        return PrivacyLoss.of(classic.gaussian(math.exp(-log_mu))).epsilon(delta) - epsilon
+
+    low, high = -2.0, 1.0
+    while excess(low) > 0:
+        low -= 2.0
+    while excess(high) < 0:
+        high += 1.0
+    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-10)))
+
+
+def _coarse(sigma: float) -> float:
+    """A lattice that is good enough to compare laws."""
+    return 1.0 / max(2, math.ceil(8.0 / sigma))
+
+
+def _solve(specs: Sequence[_Spec], epsilon: float, delta: float) -> _Found:
+    """The laws of least common scale within the budget."""
+    target = epsilon * (1.0 - _ROUNDING)
+    if len(specs) == 1 and specs[0].fixed is None:
+        made = _designed(specs[0], delta, epsilon=target)
+        return _Found(made.noise.std / specs[0].factor, (made,))
+    # A law alone may spend all of δ by ending early; several share it, and leave some for their composition.
+    found: _Found | None = None
+    failure = ""
+    for share in _SHARES if len(specs) > 1 else (1.0,):
+        try:
+            tried = _common(specs, target, delta, share * delta / len(specs))
+        except DesignError as error:
+            failure = str(error)
+            continue
+        found = tried if found is None or tried.scale < found.scale else found
+    if found is None:
+        raise DesignError(failure)
+    return found
+
+
+def _common(specs: Sequence[_Spec], target: float, delta: float, part: float) -> _Found:
+    """Laws designed for `part` of δ each, at the least common scale whose composition is within the target."""
+    free = [spec for spec in specs if spec.fixed is None]
+    if not free:
+        laws = tuple(_designed(spec, part, sigma=spec.sigma(1.0)) for spec in specs)
+        cost = _cost(laws, delta)
+        if cost > target:
+            raise DesignError(
+                f"The wanted sigmas cost epsilon = {cost:.6g}, more than the plan's {target:.6g}: declare larger ones."
+            )
+        return _Found(1.0, laws)
+    reached: _Found | None = None
+    low = SMALLEST_RATIO / min(spec.factor for spec in free)
+    high = 0.99 * LARGEST_RATIO / max(spec.factor for spec in free)
+    guess = _estimate(specs, target, delta)
+    scale = min(max(guess if math.isfinite(guess) else math.sqrt(low * high), low), high)
+    tried: list[tuple[float, float]] = []
+    for _ in range(_ROUNDS):
+        laws = tuple(_designed(spec, part, sigma=spec.sigma(scale)) for spec in specs)
+        cost = _cost(laws, delta)
+        if cost <= target:
+            high, reached = scale, _Found(scale, laws)
+            if cost >= target * (1.0 - _CLOSE):
+                break
+        else:
+            low = scale
+        tried.append((math.log(scale), math.log(cost) if math.isfinite(cost) else math.inf))
+        scale = _next(tried, math.log(target * (1.0 - 0.3 * _CLOSE)), low, high)
+    if reached is None:
+        raise DesignError(f"No noise within reach gives epsilon = {target:g}: ask for fewer statistics, or declare larger sigmas.")
+    return reached
+
+
+def _next(tried: Sequence[tuple[float, float]], target: float, low: float, high: float) -> float:
+    """Secant step on log ε against log scale, kept inside what is known."""
+    x, y = tried[-1]
+    slope = -1.1
+    if len(tried) > 1 and math.isfinite(tried[-2][1]) and abs(x - tried[-2][0]) > 1e-12:
+        slope = min(max((y - tried[-2][1]) / (x - tried[-2][0]), -3.0), -0.1)
+    moved = math.exp(x + min(max((target - y) / slope, -1.0), 1.0)) if math.isfinite(y) else math.inf
+    return moved if low * (1.0 + 1e-9) < moved < high * (1.0 - 1e-9) else math.sqrt(low * high)
+
+
+@lru_cache(maxsize=256)  # several plans, engines or years ask for the same law, and a design takes seconds
+def _designed(spec: _Spec, delta: float, *, epsilon: float | None = None, sigma: float | None = None) -> _Made:
+    """The best law for a spec."""
+    domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
+    failure = ""
+    for domain in domains:  # on the integers very small noise may not exist; the real line then serves counts too
+        try:
+            made = design(delta=delta, epsilon=epsilon, sigma=sigma, compositions=spec.uses, batch=spec.batch, domain=domain)
+            return _Made(made.noise, made.uses, made.origin, delta)
+        except (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError) as error:
+            failure = str(error)
+    raise DesignError(failure)
+
+
+def _composed(losses: Sequence[PrivacyLoss]) -> PrivacyLoss:
+    total = losses[0]
+    for loss in losses[1:]:
+        total = total.compose(loss)
+    return total
+
+
+def _cost(laws: Sequence[_Made | Law], delta: float) -> float:
+    return _composed([PrivacyLoss.of(law.noise).compose(law.uses) for law in laws]).epsilon(delta)
+
+
+# From the design to what is sampled
+
+
+def _assigned(layout: _Layout, laws: Sequence[Law]) -> tuple[Draw, ...]:
+    """The draws; where a batch is better served by independent noise, each of its answers gets its own."""
+    draws: list[Draw] = []
+    for spec, served in layout.draws:
+        whole = laws[spec].noise.dimension == len(served)
+        draws += [Draw(spec, served)] if whole else [Draw(spec, (entry,)) for entry in served]
+    return tuple(draws)
+
+
+def _sampled(made: Sequence[_Made], epsilon: float, delta: float) -> tuple[tuple[Law, ...], float]:
+    """The laws as they are sampled, and the ε of their composition."""
+    cost = math.inf
+    for attempt in range(8):
+        # A closed form gets a lattice, which costs it a little: it is widened until the judge agrees.
+        laws = tuple(Law(_on_lattice(law, 1.0 + 2.5e-4 * attempt), law.uses, law.origin) for law in made)
+        cost = _cost(laws, delta)
+        if cost <= epsilon:
+            return laws, cost
+    raise DesignError(f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} allowed.")
+
+
+def _on_lattice(law: _Made, wider: float) -> Noise:
+    noise = law.noise
+    if isinstance(noise, (GaussianNoise, LaplaceNoise)):
+        exponent = 2.0 if isinstance(noise, GaussianNoise) else 1.0
+        noise = classic.generalized_gaussian(noise.std * wider, exponent)
+    if isinstance(noise, LatticeNoise):
+        return exact(noise, delta=law.delta, compositions=law.uses)
+    return noise
+
+
+def _gaussian(
+    asked: Sequence[Block], entries: Sequence[Entry], laws: Sequence[Law], draws: Sequence[Draw], epsilon: float, delta: float
+) -> tuple[float, float]:
+    """(ε of Gaussian noise at our standard deviations, its standard deviations at the plan's budget relative to ours).
+
+    A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ touched/σ².
+    """
+    std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
+    mu2 = sum(asked[entry.block].touched / std[i] ** 2 for i, entry in enumerate(entries) if entry.group == 0)
+    mu = math.sqrt(mu2)
+    return PrivacyLoss.of(classic.gaussian(1.0 / mu)).epsilon(delta), mu / _gaussian_mu(epsilon, delta)

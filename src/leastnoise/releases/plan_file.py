@@ -1,0 +1,83 @@
+"""Plans as TOML files that a steward can read."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from leastnoise.errors import InvalidFileError, PlanError
+from leastnoise.releases.plan import KINDS, Plan, Statistic
+from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, ParquetFile, Source, text
+
+
+def load_plan(path: str | PathLike[str]) -> Plan:
+    """The plan in a TOML file; its relative paths start at the file's folder."""
+    where = Path(path)
+    try:
+        content = tomllib.loads(where.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidFileError(f"Cannot read the plan {os.fspath(path)!r}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidFileError(f"The plan {os.fspath(path)!r} is not valid TOML: {error}.") from None
+    return plan_from(content, folder=where.parent)
+
+
+def plan_from(content: Mapping[str, Any], *, folder: Path | None = None) -> Plan:
+    """The plan in the form of a TOML document, already parsed."""
+    given = dict(content)
+    statistics = given.pop("statistic", [])
+    if not isinstance(statistics, list) or not all(isinstance(entry, dict) for entry in statistics):
+        raise PlanError("The plan asks for nothing: declare at least one [[statistic]].")
+    source = _source(given.pop("source", None), folder)
+    for name in ("name", "epsilon", "delta", "relation"):
+        if name not in given:
+            raise PlanError(f"The plan declares no {name}: declare {_MEANING[name]}.")
+    if not isinstance(given.get("postprocess", []), list) or not isinstance(given.get("about", {}), dict):
+        raise PlanError("postprocess is a list of words, and [about] a table of texts.")
+    _known("the plan", given, {f.name for f in fields(Plan)} - {"source", "statistics"})
+    return Plan(source=source, statistics=tuple(_statistic(entry) for entry in statistics), **given)
+
+
+_MEANING = {
+    "name": "name = what the release is called",
+    "epsilon": "epsilon = the privacy loss allowed",
+    "delta": "delta = the probability with which that loss may be exceeded, such as 1e-6",
+    "relation": 'relation = "add/remove" or "replace"',
+}
+
+
+def _statistic(entry: dict[str, Any]) -> Statistic:
+    if "kind" not in entry:
+        raise PlanError(f"A statistic declares no kind: declare kind = one of {', '.join(KINDS)}.")
+    _known("a statistic", entry, {f.name for f in fields(Statistic)})
+    return Statistic(**entry)
+
+
+def _source(entry: Any, folder: Path | None) -> Source | None:
+    if entry is None:
+        return None
+    if not isinstance(entry, dict):
+        raise PlanError("[source] is a table: declare csv, parquet, duckdb or connection in it.")
+    kinds = [kind for kind in ("csv", "parquet", "duckdb", "connection") if kind in entry]
+    if len(kinds) != 1:
+        raise PlanError("The plan declares no source: declare exactly one of csv, parquet, duckdb and connection in [source].")
+    allowed = {"csv": {"csv", "columns", "delimiter"}, "parquet": {"parquet"}}.get(kinds[0], {kinds[0], "table"})
+    _known("[source]", entry, allowed)
+    place = text(f"source.{kinds[0]}", entry[kinds[0]])
+    if kinds[0] == "connection":
+        return Connection(place, text("source.table", entry.get("table")))
+    path = str(folder / place) if folder is not None else place
+    if kinds[0] == "csv":
+        return CsvFile(path, entry.get("columns"), entry.get("delimiter", ","))
+    return ParquetFile(path) if kinds[0] == "parquet" else DuckDBTable(path, text("source.table", entry.get("table")))
+
+
+def _known(what: str, entry: Mapping[str, Any], allowed: set[str]) -> None:
+    unknown = sorted(set(entry) - allowed)
+    if unknown:
+        raise PlanError(f"{what} has no declaration {unknown[0]!r}; known are {', '.join(sorted(allowed))}.")

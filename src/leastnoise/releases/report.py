@@ -1,0 +1,268 @@
+"""What the public is told: the guarantee in words, the numbers with their error bars, the law, and the fields of the registry of
+deployments kept by OpenDP. No mathematics here, and nothing that is not in the release."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from leastnoise.releases.estimate import Row
+from leastnoise.releases.plan import Plan
+
+if TYPE_CHECKING:
+    from leastnoise.releases.run import Release
+
+_LAYOUTS = {
+    "joint": "one joint draw for all answers",
+    "by group": "one joint draw for the answers of each group",
+    "product": "independent noise on each answer",
+}
+
+
+def unit(plan: Plan) -> str:
+    """Whom the release protects, in words."""
+    if plan.one_row_per_person:
+        return "one row of the table, which is one person"
+    parts = [f"at most {plan.rows_per_person} rows"]
+    if plan.groups_per_person is not None:
+        parts.append(f"in at most {plan.groups_per_person} groups of each grouping")
+    return f"one person: all rows with the same {plan.person}, of which {' '.join(parts)} count"
+
+
+def guarantee(release: Release) -> dict[str, Any]:
+    """The guarantee as data."""
+    plan = release.plan
+    return {
+        "epsilon": release.epsilon,
+        "epsilon_allowed": plan.epsilon,
+        "delta": release.delta,
+        "relation": plan.relation,
+        "unit": unit(plan),
+        "rows_per_person": 1 if plan.one_row_per_person else plan.rows_per_person,
+        "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
+        "covers": "this release alone" if release.entry is None else "this release; the ledger adds up all releases",
+        "in_words": in_words(release),
+    }
+
+
+def in_words(release: Release) -> str:
+    """The guarantee for people."""
+    plan = release.plan
+    change = (
+        "take away or add all rows of any one person" if plan.relation == "add/remove" else "exchange any one person for another"
+    )
+    odds = f"{math.exp(release.epsilon):.3g}"
+    return (
+        f"If you {change}, the probability of any published result changes at most by the factor e^ε = {odds} "
+        f"(ε = {release.epsilon:.4g}), except with probability δ = {release.delta:g}. So whoever sees this page, whatever else "
+        "they know, learns hardly more about a person than if that person were not in the table."
+    )
+
+
+def law(release: Release) -> dict[str, Any]:
+    """The noise, and what the usual alternative would have cost."""
+    made = release.mechanism
+    return {
+        "layout": made.layout,
+        "layout_in_words": layout_in_words(release),
+        "laws": [
+            {"origin": one.origin, "answers_a_draw": one.noise.dimension, "draws_that_see_a_person": one.uses, "std": one.noise.std}
+            for one in made.laws
+        ],
+        "other_layouts_relative_noise": dict(made.alternatives),
+        "gaussian_epsilon_at_the_same_noise": made.gaussian_epsilon,
+        "gaussian_std_at_the_same_budget": made.gaussian_factor,
+        "why": why(release),
+    }
+
+
+def layout_in_words(release: Release) -> str:
+    made = release.mechanism
+    if made.layout == "joint" and all(one.noise.dimension == 1 for one in made.laws) and len(made.entries) > 1:
+        return _LAYOUTS["product"]
+    return _LAYOUTS[made.layout]
+
+
+def why(release: Release) -> str:
+    """Which noise was chosen and what it gains."""
+    made = release.mechanism
+    others = [
+        f"{_LAYOUTS[name]} would have needed {ratio:.3g} times the noise"
+        for name, ratio in made.alternatives.items()
+        if name != made.layout
+    ]
+    gain = 100.0 * (1.0 - 1.0 / made.gaussian_factor**2)
+    compared = (
+        f"Gaussian noise with the same guarantee would need {made.gaussian_factor:.3g} times the standard deviation "
+        f"(this noise has {gain:.0f} % less variance); with the same standard deviation it would cost "
+        f"ε = {made.gaussian_epsilon:.4g}."
+    )
+    return f"Chosen: {layout_in_words(release)}" + (f"; {'; '.join(others)}" if others else "") + ". " + compared
+
+
+def registry(release: Release) -> dict[str, Any]:
+    """The fields of a record in the OpenDP deployments registry; what only the curator knows is taken from [about]."""
+    plan, about = release.plan, release.plan.about
+    bounds = "Clipping bounds, contribution bounds, group keys and lattice pitches are declared in advance, not computed from data."
+    return {
+        "status": "Draft",
+        "deployment": {
+            "product": {
+                "name": about.get("title", plan.name),
+                "data_curators": [about["curator"]] if "curator" in about else [],
+                "intended_use": about.get("intended_use", ""),
+                "data_product_type": "Summary statistics",
+                "data_product_region": about.get("region", ""),
+                "data_product_sector": about.get("sector", ""),
+                "description": about.get("description", f"{len(release.rows)} statistics of one table."),
+                "publication_date": release.published[:10],
+            },
+            "dp_flavor": {
+                "name": "Approximate DP",
+                "input_metric": "symmetric distance between sets of persons"
+                if plan.relation == "add/remove"
+                else "change-one distance",
+                "bound_on_input_distance": "1 person",
+                "output_measure": "(ε, δ)-indistinguishability",
+                "bound_on_output_distance": f"ε = {release.epsilon:.6g}, δ = {release.delta:g}",
+                "data_domain": about.get("data_domain", "A table of rows, each of one person."),
+                "unprotected_quantities": _unprotected(plan),
+            },
+            "privacy_loss": {
+                "privacy_unit": "Person-level",
+                "privacy_unit_description": f"Protected is {unit(plan)}. Neighbouring tables: {plan.relation} one person.",
+                "privacy_parameters": {"epsilon": release.epsilon, "delta": release.delta},
+                "privacy_parameters_description": in_words(release),
+            },
+            "model": {
+                "model_name": "Central",
+                "actors": "The curator holds the table and runs the release; the public sees the released numbers only.",
+                "release_type": "One-time" if release.entry is None else "Many releases",
+                "data_source_type": about.get("data_source_type", "Static"),
+                "access_type": "Non-interactive",
+            },
+            "accounting": {
+                "composition": "Privacy losses of all draws composed numerically (Connect-the-Dots, FFT); an upper bound.",
+                "post_processing": ", ".join(plan.postprocess)
+                or "None beyond forming means and variances from noisy sums and counts.",
+            },
+            "implementation": {
+                "pre_processing_eda_hyperparameter_tuning": bounds,
+                "mechanisms": "Additive noise with integer weights, sampled exactly; "
+                f"entropy: {release.entropy}; {layout_in_words(release)}. "
+                "Data are integers on a public lattice before they are summed; no floating-point number is noised.",
+                "justification": why(release),
+            },
+        },
+    }
+
+
+def _unprotected(plan: Plan) -> str:
+    stated = [f"{s.name}: n = {s.public_n}" for s in plan.statistics if s.public_n is not None]
+    return "Declared public numbers of values: " + "; ".join(stated) + "." if stated else "None."
+
+
+def as_csv(release: Release) -> str:
+    """The numbers as CSV; cells that a spreadsheet would take for a formula are quoted with an apostrophe."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = list(release.rows[0].as_dict())
+    writer.writerow(names)
+    for row in release.rows:
+        cells = row.as_dict().values()
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell for cell in cells])
+    return text.getvalue()
+
+
+# The page
+
+
+def page(release: Release) -> str:
+    """One HTML page without scripts, fonts or links to load."""
+    plan, made = release.plan, release.mechanism
+    title = escape(plan.about.get("title", plan.name))
+    warning = "" if release.entropy == "operating system" else f'<p class="warning">{escape(release.entropy)}</p>'
+    labelled = (
+        f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. "
+        "The intervals are those of the values before it.</p>"
+        if plan.postprocess
+        else ""
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b }}
+table {{ border-collapse: collapse; width: 100% }}
+th, td {{ text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd }}
+td.n {{ text-align: right; font-variant-numeric: tabular-nums }} .warning {{ background: #b00020; color: #fff; padding: .6rem }}
+h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.15rem; margin-top: 2rem }} dt {{ font-weight: 600 }} dd {{ margin: 0 0 .4rem 0 }}
+</style></head><body>
+<h1>{title}</h1>{warning}
+<p>Published {escape(release.published)}. These numbers are noisy on purpose: the noise protects the people in the table.</p>
+<h2>What is guaranteed</h2>
+<p>{escape(in_words(release))}</p>
+<p>Protected is {escape(unit(plan))}. Neighbouring tables: {escape(plan.relation)} one person.
+This covers {escape(guarantee(release)["covers"])}.</p>
+<h2>The numbers</h2>
+<p>± is the half-width of a 95 % interval from noise alone: it does not cover sampling, missing answers or clipping.</p>{labelled}
+<table><thead><tr><th>Statistic</th><th>Group</th><th>Value</th><th>±</th><th>Noise std</th><th></th></tr></thead><tbody>
+{_table(release.rows)}
+</tbody></table>
+<h2>The noise</h2>
+<p>{escape(why(release))}</p>
+<p>{len(made.entries)} noisy answers, {len(made.draws)} draws. Entropy: {escape(release.entropy)}.</p>
+<h2>Record for the registry of deployments</h2>
+{_definitions(registry(release)["deployment"])}
+<p>Plan {release.plan.hash[:16]}…, result {release.hash[:16]}….</p>
+</body></html>
+"""
+
+
+def _table(rows: tuple[Row, ...]) -> str:
+    ranges: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        low, high = ranges.get(row.statistic, (math.inf, -math.inf))
+        ranges[row.statistic] = min(low, row.value - row.half_width), max(high, row.value + row.half_width)
+    return "\n".join(
+        f'<tr><td>{escape(row.statistic)}</td><td>{escape(row.group)}</td><td class="n">{_shown(row.value, row.noise_std)}</td>'
+        f'<td class="n">{row.half_width:.3g}</td><td class="n">{row.noise_std:.3g}</td>'
+        f"<td>{_bar(row, *ranges[row.statistic])}</td></tr>"
+        for row in rows
+    )
+
+
+def _shown(value: float, std: float) -> str:
+    """No more digits than the noise leaves meaning to: two of its own."""
+    if not (std > 0 and math.isfinite(std) and math.isfinite(value)):
+        return f"{value:.6g}"
+    places = max(0, 1 - math.floor(math.log10(std)))
+    return f"{value:.{min(places, 12)}f}"
+
+
+def _bar(row: Row, low: float, high: float) -> str:
+    """An error bar on the common scale of its statistic."""
+    width = high - low
+    if not (width > 0 and math.isfinite(width)):
+        return ""
+
+    def at(value: float) -> str:
+        return f"{4 + 152 * (min(max(value, low), high) - low) / width:.1f}"
+
+    left, right = at(row.value - row.half_width), at(row.value + row.half_width)
+    label = f"{_shown(row.value, row.noise_std)} ± {row.half_width:.3g}"
+    return (
+        f'<svg width="160" height="16" role="img" aria-label="{label}"><line x1="{left}" x2="{right}" y1="8" y2="8" stroke="#555" '
+        f'stroke-width="2"/><circle cx="{at(row.value)}" cy="8" r="3.5" fill="#0b5cad"/></svg>'
+    )
+
+
+def _definitions(record: Any) -> str:
+    if isinstance(record, dict):
+        return "<dl>" + "".join(f"<dt>{escape(key)}</dt><dd>{_definitions(value)}</dd>" for key, value in record.items()) + "</dl>"
+    if isinstance(record, list):
+        return escape(", ".join(map(str, record)))
+    return escape(str(record)) or "–"

@@ -1,0 +1,224 @@
+"""`release`: from a plan to published numbers, in an order that cannot leak.
+
+1. The plan is complete (its construction checks it).
+2. The noise is designed and judged, from the plan alone.
+3. The ledger would allow it; the names and types of the table's columns are checked; no row is read.
+4. The ledger commits the spend, or refuses it.
+5. The engine counts and sums integers; noise is added to them as integers.
+6. Only now do numbers leave this function; the ledger notes the hash of what was published.
+
+An interruption before step 4 costs nothing. After it the spend stays: the ledger cannot know whether something had been seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib import metadata
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leastnoise.errors import PlanError
+from leastnoise.releases import estimate, report
+from leastnoise.releases.estimate import Row
+from leastnoise.releases.ledger import Ledger
+from leastnoise.releases.mechanism import Mechanism, mechanism
+from leastnoise.releases.plan import Plan
+from leastnoise.releases.plan_file import load_plan
+from leastnoise.releases.table import Counts, Table, aggregate, extra, open_table
+from leastnoise.sampling import OperatingSystemEntropy
+from leastnoise.sampling import release as noised
+from leastnoise.sampling.entropy import Entropy
+from leastnoise.storage import write_whole
+
+Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Published statistics and what they cost. Everything in it may be shown to anyone.
+
+    Guarantees: (`epsilon`, `delta`)-differentially private for the unit and relation of the plan, with the operating
+    system's `entropy`.
+    """
+
+    plan: Plan
+    rows: tuple[Row, ...]
+    mechanism: Mechanism
+    engine: str
+    entropy: str
+    published: str
+    entry: int | None = None
+
+    @property
+    def epsilon(self) -> float:
+        return self.mechanism.epsilon
+
+    @property
+    def delta(self) -> float:
+        return self.mechanism.delta
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the plan and the published numbers."""
+        text = json.dumps([self.plan.hash, [row.as_dict() for row in self.rows]], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def value(self, statistic: str, group: str = "") -> float:
+        """One published number by name."""
+        for row in self.rows:
+            if (row.statistic, row.group) == (statistic, group):
+                return row.value
+        raise PlanError(f"The release has no statistic {statistic!r} with group {group!r}.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole release as plain JSON data."""
+        return {
+            "format": "leastnoise.release",
+            "version": 1,
+            "software": f"leastnoise {metadata.version('leastnoise')}",
+            "published": self.published,
+            "plan_hash": self.plan.hash,
+            "result_hash": self.hash,
+            "guarantee": report.guarantee(self),
+            "law": report.law(self),
+            "post_processing": list(self.plan.postprocess),
+            "entropy": self.entropy,
+            "ledger_entry": self.entry,
+            "statistics": [row.as_dict() for row in self.rows],
+            "registry": report.registry(self),
+        }
+
+    def to_pandas(self) -> Any:
+        """The numbers as a pandas frame."""
+        return extra("pandas", "tables").DataFrame([row.as_dict() for row in self.rows])
+
+    def to_arrow(self) -> Any:
+        """The numbers as an Arrow table."""
+        return extra("pyarrow", "tables").Table.from_pylist([row.as_dict() for row in self.rows], schema=_schema())
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """JSON text, also written to `path` if given."""
+        return _written(json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n", path)
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """CSV text, also written to `path` if given."""
+        return _written(report.as_csv(self), path)
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """A Parquet file of the numbers, with the guarantee in its metadata."""
+        parquet = extra("pyarrow.parquet", "tables")
+        parquet.write_table(self.to_arrow().replace_schema_metadata({"leastnoise": json.dumps(report.guarantee(self))}), str(path))
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """The one-page report for the public."""
+        return _written(report.page(self), path)
+
+    def _repr_html_(self) -> str:
+        from leastnoise.interop.notebook import release_html
+
+        return release_html(self)
+
+    def __repr__(self) -> str:
+        cost = f"epsilon={self.epsilon:.6g}, delta={self.delta:g}"
+        return f"Release({self.plan.name!r}, {len(self.rows)} numbers, {cost}, {self.engine})"
+
+
+def release(
+    plan: Plan | str | PathLike[str],
+    *,
+    ledger: Ledger | None = None,
+    table: Any = None,
+    prepared: Mechanism | None = None,
+    entropy: Entropy | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
+
+    `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one nothing adds up what several
+    releases cost. `table` (an ibis table of any engine, a pandas, polars or pyarrow table) takes the place of the plan's source.
+    `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
+    being done and its share.
+
+    Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
+    """
+    wanted = plan if isinstance(plan, Plan) else load_plan(plan)
+    told: Progress = progress or (lambda stage, share: None)
+    source: Entropy = OperatingSystemEntropy() if entropy is None else entropy
+    told("designing the noise", 0.0)
+    made = mechanism(wanted) if prepared is None else prepared
+    if made.plan_hash != wanted.hash:
+        raise PlanError("The prepared noise belongs to another plan: call mechanism(plan) for this one.")
+    told("designing the noise", 1.0)
+    dataset = wanted.dataset or wanted.name
+    if ledger is not None and not ledger.preview(dataset, made.spends).allowed:
+        _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
+    opened = open_table(wanted, table)
+    try:
+        entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source)
+        counts = _counted(wanted, opened, made, told)
+    finally:
+        opened.close()
+    told("adding noise", 0.0)
+    noisy = _noisy(made, counts, source)
+    found = estimate.processed(wanted, estimate.rows(wanted, made, noisy))
+    stamp = datetime.now(UTC).isoformat(timespec="seconds")
+    done = Release(wanted, found, made, opened.engine, source.stamp, stamp, entry)
+    if ledger is not None and entry is not None:
+        ledger.release_done(entry, done.hash)
+    told("adding noise", 1.0)
+    return done
+
+
+def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> int:
+    return ledger.spend(dataset, made.spends, plan_hash=plan.hash, note=plan.name, stamp=source.stamp).id
+
+
+def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
+    """The integers of every block, one scan each."""
+    counted = []
+    for b, block in enumerate(made.blocks):
+
+        def scanning(share: float, b: int = b) -> None:
+            told("scanning the table", (b + share) / len(made.blocks))
+
+        scanning(0.0)
+        counted.append(aggregate(plan, table, block, scanning))
+    told("scanning the table", 1.0)
+    return counted
+
+
+def _noisy(made: Mechanism, counts: Sequence[Counts], source: Entropy) -> list[float]:
+    """Every answer with noise, in its own units. Exact rational arithmetic up to the last line."""
+    noisy: list[Fraction] = [Fraction(0)] * len(made.entries)
+    groups = [block.groups for block in made.blocks]
+    for drawn in made.draws:
+        served = [made.entries[i] for i in drawn.entries]
+        scaled = np.empty(len(served), dtype=object)
+        for at, entry in enumerate(served):
+            place = made.blocks[entry.block].answers.index(entry.answer)
+            scaled[at] = Fraction(counts[entry.block][groups[entry.block][entry.group]][place], entry.sensitivity)
+        law = made.laws[drawn.law].noise
+        out = noised(law, scaled if law.dimension > 1 else scaled.reshape(len(served)), entropy=source)
+        for i, entry, integer in zip(drawn.entries, served, out.integers.tolist(), strict=True):
+            noisy[i] = int(integer) * out.unit * entry.sensitivity * entry.answer.unit
+    return [float(value) for value in noisy]
+
+
+def _written(text: str, path: str | PathLike[str] | None) -> str:
+    if path is not None:
+        write_whole(Path(path), text)
+    return text
+
+
+def _schema() -> Any:
+    arrow = extra("pyarrow", "tables")
+    texts = [(name, arrow.string()) for name in ("statistic", "kind", "group")]
+    return arrow.schema(texts + [(name, arrow.float64()) for name in ("value", "noise_std", "half_width_95", "unprocessed")])

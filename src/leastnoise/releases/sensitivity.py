@@ -1,0 +1,209 @@
+"""What one person can change: the only place where sensitivities are derived, with the argument beside each case.
+
+**Answers.** A statistic is built from *answers*: integers that the engine counts or sums over the rows of a *view*, the table after
+contribution bounding for one grouping. Row by row an answer adds
+
+    rows      1                                   present   1 if the value is there, else 0
+    sum       k, the value's place ⌊x/pitch + ½⌋   centred   2k − (k_lower + k_upper), in half pitches, within ± W
+    square    2·centred² − W², in eighths of a squared pitch, within ± W²          W = k_upper − k_lower
+    persons   counts each person once
+
+Centring makes ranges symmetric, which halves what a person who comes or goes can add; the mean and the variance get it back from
+the number of values (see `estimate`).
+
+**Bounds.** In a view a person has at most m rows in one group, and rows in at most g groups:
+
+    one row is one person     m = 1                                       g = 1
+    person ids, no group_by   m = rows_per_person                         g = 1
+    person ids, group_by      m = min(rows_per_group, rows_per_person)    g = min(groups_per_person, rows_per_person, all groups)
+
+These hold for every table, because the engine keeps no more rows than that, and the choice of a person's rows depends on that
+person's rows (and the salt) alone. So two neighbouring tables differ in the kept rows of one person only.
+
+**One answer.** Let each row add an integer in [a, b]. One person adds to the answer of one group a number in
+C = [min(0, m·a), max(0, m·b)]; 0 belongs to C because the person may have no row there. With one row per person, no grouping and no
+dropped rows the person has exactly one row, so C = [a, b].
+
+    add/remove   the answer moves by an element of C:                     sensitivity max |C|
+    replace      it moves by the difference of two elements of C:         sensitivity max C − min C
+    persons      C = [0, 1], whatever m
+
+A sensitivity of 0 (the number of rows when one row is one person and rows are replaced) means that the number is public already;
+the plan must then state it.
+
+**All answers together.** Different views bound the same person separately; the bounds hold at the same time, so the vectors add up
+block by block. In a block (a view) with p answers for each group a person moves the p answers of at most
+
+    add/remove   g groups                 replace   min(2g, all groups): g groups they leave and g they enter
+
+and no others. Each answer is divided by its own sensitivity, so that every |change| ≤ 1, whatever its unit. Three ways to add noise
+are valid, and `mechanism` takes the one of least noise:
+
+    joint      one draw for all d answers: the change is a vector in the cube [−1, 1]^d, which is what a joint law is judged for.
+    by group   one draw of a joint law for the p answers of each group. Draws for groups that the person does not touch have the
+               same law in both tables, so the loss is that of at most (touched groups) draws: those dominating pairs are composed.
+    product    one draw for each answer: at most Σ (touched groups)·p draws see any change, by the same argument.
+
+For *replace* with groups this is cautious: a sum moves by max C − min C only in a group that the person both leaves and enters, and
+then fewer groups are touched.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from leastnoise.errors import PlanError
+from leastnoise.releases.plan import LARGEST_SUM, Key, Plan, Statistic, Values, groups
+
+Measure = Literal["rows", "persons", "present", "sum", "centred", "square"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One integer for each group of a view: what is counted or summed there."""
+
+    measure: Measure
+    values: Values | None = None
+
+    @property
+    def half_range(self) -> int:
+        """W."""
+        return 0 if self.values is None else self.values.last - self.values.first
+
+    @property
+    def row_range(self) -> tuple[int, int]:
+        """[a, b]: what one row adds."""
+        if self.values is None or self.measure in ("rows", "persons"):
+            return 1, 1
+        if self.measure == "present":
+            return 0, 1
+        if self.measure == "sum":
+            return self.values.first, self.values.last
+        reach = self.half_range if self.measure == "centred" else self.half_range**2
+        return -reach, reach
+
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether a row of the view may add nothing at all because its value is missing."""
+        return self.values is not None and self.values.substitute is None
+
+    @property
+    def unit(self) -> Fraction:
+        """The worth of 1 in the units of the column (squared for squares)."""
+        if self.values is None or self.measure in ("rows", "persons", "present"):
+            return Fraction(1)
+        pitch = self.values.exact_pitch
+        return {"sum": pitch, "centred": pitch / 2, "square": pitch**2 / 8}[self.measure]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A view and its answers: each of `answers` is asked once for each group, and one person touches at most `touched` groups."""
+
+    group_by: tuple[Key, ...]
+    answers: tuple[Answer, ...]
+    sensitivities: tuple[int, ...]
+    weights: tuple[float, ...]
+    sigmas: tuple[float | None, ...]  # wanted noise standard deviation, in units of the answer
+    touched: int
+
+    @property
+    def groups(self) -> list[tuple[str, ...]]:
+        return groups(self.group_by)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Contribution bounds of one view: m and g of the module's docstring; `exactly` if every person has exactly one row in it."""
+
+    rows: int
+    rows_in_group: int
+    groups: int
+    exactly: bool
+
+
+def bounds(plan: Plan, group_by: tuple[Key, ...]) -> Bounds:
+    """The contribution bounds of the view for a grouping."""
+    if plan.one_row_per_person:
+        return Bounds(1, 1, 1, exactly=not group_by)
+    rows = int(plan.rows_per_person or 1)
+    if not group_by:
+        return Bounds(rows, rows, 1, exactly=False)
+    in_group = min(rows, int(plan.rows_per_group or rows))
+    return Bounds(rows, in_group, min(int(plan.groups_per_person or 1), rows, len(groups(group_by))), exactly=False)
+
+
+def contribution(answer: Answer, limit: Bounds) -> tuple[int, int]:
+    """C: the least and the most one person can add to the answer of one group."""
+    if answer.measure == "persons":
+        return 0, 1
+    a, b = answer.row_range
+    if limit.exactly and not answer.may_be_absent:
+        return a, b
+    return min(0, limit.rows_in_group * a), max(0, limit.rows_in_group * b)
+
+
+def sensitivity(answer: Answer, limit: Bounds, relation: str) -> int:
+    """By how much one person moves the answer of one group, at most."""
+    low, high = contribution(answer, limit)
+    return max(abs(low), abs(high)) if relation == "add/remove" else high - low
+
+
+def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
+    """The answers a statistic is built from. Means and variances of one column share theirs."""
+    values = statistic.values
+    if statistic.kind in ("count", "histogram"):
+        return (Answer("rows"),)
+    if statistic.kind == "persons":
+        return (Answer("persons"),)
+    if statistic.kind == "sum":
+        return (Answer("sum", values),)
+    number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
+    moments = (Answer("centred", values),) if statistic.kind == "mean" else (Answer("centred", values), Answer("square", values))
+    return moments + number
+
+
+def number_of(statistic: Statistic) -> Answer:
+    """The answer that counts the values of a mean or variance: all rows, unless missing ones are dropped."""
+    values = statistic.values
+    return Answer("rows") if values is None or values.substitute is not None else Answer("present", values)
+
+
+def blocks(plan: Plan) -> tuple[Block, ...]:
+    """All answers of the plan with their sensitivities, one block for each grouping."""
+    found: dict[tuple[Key, ...], dict[Answer, list[Statistic]]] = {}
+    for statistic in plan.statistics:
+        for answer in answers_for(statistic):
+            found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
+    return tuple(_block(plan, group_by, asked) for group_by, asked in found.items())
+
+
+def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Statistic]]) -> Block:
+    limit = bounds(plan, group_by)
+    every = len(groups(group_by))
+    sensitivities, weights, sigmas = [], [], []
+    for answer, statistics in asked.items():
+        one = sensitivity(answer, limit, plan.relation)
+        if one == 0:
+            raise PlanError(
+                f"{statistics[0].name!r} needs the number of rows, which is public when one row is one person and rows are "
+                "replaced: declare public_n for it, and leave counts out."
+            )
+        largest = max(abs(bound) for bound in answer.row_range)
+        if largest * plan.max_rows >= LARGEST_SUM:
+            raise PlanError(f"The sum for {statistics[0].name!r} could overflow: declare a larger pitch or a smaller max_rows.")
+        sensitivities.append(one)
+        weights.append(max(statistic.weight for statistic in statistics))
+        wanted = [_answer_sigma(statistic, answer) for statistic in statistics if statistic.sigma is not None]
+        sigmas.append(min(wanted) if wanted else None)
+    touched = limit.groups if plan.relation == "add/remove" or not group_by else min(2 * limit.groups, every)
+    return Block(group_by, tuple(asked), tuple(sensitivities), tuple(weights), tuple(sigmas), touched)
+
+
+def _answer_sigma(statistic: Statistic, answer: Answer) -> float:
+    """The wanted standard deviation of a statistic that is one answer up to public numbers, in units of the answer."""
+    n = 1 if statistic.public_n is None else statistic.public_n
+    return float(statistic.sigma or math.nan) * n / float(answer.unit)

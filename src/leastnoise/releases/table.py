@@ -1,0 +1,393 @@
+"""Tables in their engine, through ibis: bounded, snapped to integers, counted and summed there. Nothing but integers comes back.
+
+The same plan gives the same integers on DuckDB, Spark and PostgreSQL:
+
+- Numbers are 64-bit floats (text is parsed where it matches one plain pattern, else it is missing); clip, divide, add and floor are
+  IEEE operations, so every engine finds the same place. Constants travel as text and are parsed there, correctly rounded.
+- Rows without a person id belong to nobody and do not count.
+- Sums are of integers, exact in 128 bits or decimals, and come back as text.
+- Of a person with too many rows those with the least md5(salt, person, keys, places) are kept. The text that is hashed is made of
+  integers and escaped texts only, because engines write floats differently; md5 of a UTF-8 text is the one digest that all three
+  have built in. It need not be secure: privacy holds for every choice that depends on one person's rows only. Rows that tie are
+  equal in everything that is counted, so the choice among them changes nothing.
+
+Errors of an engine may quote values: they are replaced by an EngineError without its cause.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
+from leastnoise.releases.plan import Key, Plan, Values
+from leastnoise.releases.sensitivity import Answer, Block, bounds
+from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source
+
+# Thirty digits and a two-digit exponent: whatever matches is a finite number on every engine.
+NUMBER = r"^[ ]*[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})?[ ]*$"
+_TRUTH = {"true": "1", "false": "0"}
+_T = TypeVar("_T")
+_LARGEST_FLOAT = "1.7976931348623157e308"
+_POLL = 0.5  # seconds between two looks at the progress of a query
+
+Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
+
+
+def extra(module: str, name: str) -> Any:
+    """An optional package, or an error that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise UnsupportedError(f"This needs {module}: pip install 'leastnoise[{name}]'.") from None
+
+
+def _withheld(doing: str, work: Callable[[], _T]) -> _T:
+    """The result of `work`; engine errors without their message, cause or context, for any of them may quote a private value.
+
+    So may warnings: they are silenced.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return work()
+        except LeastNoiseError:
+            raise
+        except Exception as error:
+            failed = type(error).__name__
+    # Outside the handler, so that nothing of the engine's error hangs on this one.
+    raise EngineError(f"The engine failed while {doing} ({failed}); its message is withheld because it may quote data.")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table in its engine, with the columns of a plan checked by name and type; no row has been read for it."""
+
+    expression: Any
+    engine: str
+    close: Callable[[], None]
+
+
+def open_table(plan: Plan, table: Any = None) -> Table:
+    """The plan's table, or `table` in its place. Names and types are checked; they are public, the rows are not."""
+    source = plan.source if table is None else Frame(table)
+    if source is None:
+        raise PlanError("The plan declares no source: declare [source], or give release(..., table=...).")
+    opened = _withheld("opening the table", lambda: _opened(source))
+    try:
+        schema = _withheld("reading the names and types of the columns", opened.expression.schema)
+        _check_columns(plan, {name: schema[name] for name in schema.names})
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _nothing() -> None:
+    return None
+
+
+def _opened(source: Source) -> Table:
+    ibis = extra("ibis", "tables")
+    if isinstance(source, Connection):
+        url = source.url
+        if url.startswith("env:"):
+            url = os.environ.get(url[4:], "")
+            if not url:
+                raise PlanError(f"The environment has no {source.url[4:]!r}: set it to the URL of the database.")
+        connected = ibis.connect(url)
+        return Table(_named(connected, source.table), connected.name, connected.disconnect)
+    if isinstance(source, Frame) and isinstance(source.frame, ibis.expr.types.Table):
+        return Table(source.frame, source.frame._find_backend(use_default=True).name, _nothing)
+    if isinstance(source, DuckDBTable):
+        _exists(source.path)
+        connected = ibis.duckdb.connect(source.path, read_only=True)
+        return Table(_named(connected, source.table), "duckdb", connected.disconnect)
+    connected = ibis.duckdb.connect()
+    if isinstance(source, CsvFile):
+        connected.raw_sql(f"CREATE TEMP VIEW ln_csv AS SELECT * FROM {_read_csv(source)}")
+        return Table(connected.table("ln_csv"), "duckdb", connected.disconnect)
+    if isinstance(source, ParquetFile):
+        if not any(sign in source.path for sign in "*?["):
+            _exists(source.path)
+        return Table(connected.read_parquet(source.path), "duckdb", connected.disconnect)
+    connected.con.register("ln_frame", _arrow(source.frame))
+    return Table(connected.table("ln_frame"), "duckdb", connected.disconnect)
+
+
+def _exists(path: str) -> None:
+    if not Path(path).is_file():
+        raise PlanError(f"There is no file {path!r}: declare where the table is.")
+
+
+def _named(connected: Any, table: str) -> Any:
+    if table not in connected.list_tables():
+        raise PlanError(f"The database has no table {table!r}: declare the table to read.")
+    return connected.table(table)
+
+
+def _read_csv(source: CsvFile) -> str:
+    """DuckDB's reader with nothing left to guess: the types, names and quoting it would guess depend on private rows."""
+    _exists(source.path)
+    names = source.columns or _header(source)
+    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
+    # A star in the name of a file is not a pattern: the file was found under exactly this name.
+    path = _quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in source.path))
+    return (
+        f"read_csv({path}, auto_detect = false, header = {'true' if source.columns is None else 'false'}, "
+        f"delim = {_quoted(source.delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, null_padding = true)"
+    )
+
+
+def _header(source: CsvFile) -> tuple[str, ...]:
+    """The names in the first line: public, and the only line that is read here."""
+    try:
+        with Path(source.path).open(encoding="utf-8-sig", newline="") as file:
+            names = next(csv.reader(file, delimiter=source.delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        names = []
+    if not names or any(not name or "\x00" in name for name in names) or len(set(names)) != len(names):
+        raise PlanError(
+            f"The first line of {source.path!r} does not name its columns, each differently: declare columns = [names] if the file "
+            "has no header."
+        )
+    return tuple(names)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _arrow(frame: Any) -> Any:
+    """The frame as an Arrow table, whatever library it comes from."""
+    arrow = extra("pyarrow", "tables")
+    library = type(frame).__module__.split(".")[0]
+    if isinstance(frame, arrow.Table):
+        return frame
+    if library == "pandas" and type(frame).__name__ == "DataFrame":
+        return arrow.Table.from_pandas(frame, preserve_index=False)
+    if library == "polars" and type(frame).__name__ in ("DataFrame", "LazyFrame"):
+        return (frame.collect() if type(frame).__name__ == "LazyFrame" else frame).to_arrow()
+    raise UnsupportedError(f"A {type(frame).__name__} is no table: give a pandas, polars or pyarrow table, or an ibis expression.")
+
+
+def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
+    for name in plan.columns:
+        if name not in types:
+            known = ", ".join(sorted(types)[:20])
+            raise PlanError(f"The table has no column {name!r}; it has {known}.")
+    if plan.person is not None:
+        kind = types[plan.person]
+        if not (kind.is_string() or kind.is_integer() or kind.is_uuid()):
+            raise PlanError(f"The person ids in {plan.person!r} are of type {kind}: they must be text, integers or UUIDs.")
+    for statistic in plan.statistics:
+        for key in statistic.group_by:
+            kind = types[key.column]
+            if key.edges:
+                _check_number(key.column, kind)
+            elif not (kind.is_string() or kind.is_integer() or kind.is_boolean()):
+                raise PlanError(
+                    f"The keys in {key.column!r} are of type {kind}: they must be text, integers or truth values; for other "
+                    "numbers declare edges."
+                )
+        if statistic.column is not None:
+            _check_number(statistic.column, types[statistic.column])
+
+
+def _check_number(name: str, kind: Any) -> None:
+    if not (kind.is_numeric() or kind.is_boolean() or kind.is_string()):
+        raise PlanError(f"The column {name!r} is of type {kind}: a statistic of it needs numbers.")
+
+
+# Queries
+
+
+def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
+    """The integers of one block, for every declared group; a group without rows has zeros."""
+    found = _withheld("counting and summing", lambda: _executed(bounded_query(plan, table, block), table, progress).to_pylist())
+    return _counts(block, found)
+
+
+def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
+    """The aggregate of one block as an ibis expression."""
+    ibis = extra("ibis", "tables")
+    places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
+    columns = {f"ln_key{i}": _key(ibis, table.expression, key) for i, key in enumerate(block.group_by)}
+    columns |= {f"ln_place{i}": _place(ibis, table.expression, values) for i, values in enumerate(places)}
+    if plan.person is not None:
+        columns["ln_person"] = table.expression[plan.person]
+    columns["ln_one"] = ibis.literal(1, type="int64")
+    view = table.expression.select(**columns)
+    for i, key in enumerate(block.group_by):
+        view = view.filter(view[f"ln_key{i}"].isin(list(key.labels)))
+    if plan.person is not None:
+        view = _bounded(ibis, plan, block, view.filter(view.ln_person.notnull()), len(places))
+    wanted: dict[str, Any] = {"ln_rows": view.count()}
+    if any(answer.measure == "persons" for answer in block.answers):
+        wanted["ln_persons"] = view.ln_person.nunique()
+
+    def wide(column: Any) -> Any:
+        # DuckDB and PostgreSQL sum 64-bit integers in 128 bits and in decimals by themselves.
+        return column if table.engine in ("duckdb", "postgres") else column.cast("decimal(38, 0)")
+
+    for i, values in enumerate(places):
+        column = view[f"ln_place{i}"]
+        wanted[f"ln_n{i}"] = column.count()
+        wanted[f"ln_sum{i}"] = wide(column).sum().cast("string")
+        if any(answer.measure == "square" and answer.values == values for answer in block.answers):
+            wanted[f"ln_squares{i}"] = wide(column * column).sum().cast("string")
+    keys = [f"ln_key{i}" for i in range(len(block.group_by))]
+    return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
+
+
+def _number(ibis: Any, column: Any) -> Any:
+    """The column as 64-bit floats; text that is not plainly a number is null."""
+    kind = column.type()
+    if kind.is_boolean():
+        return column.ifelse(_float(ibis, "1"), _float(ibis, "0"))
+    if kind.is_string():
+        # Java lets $ match before a last line break, the others do not.
+        plain = column.re_search(NUMBER) & ~column.contains("\n")
+        truth = [(column.isin([word, word.capitalize(), word.upper()]), ibis.literal(one)) for word, one in _TRUTH.items()]
+        return ibis.cases((plain, column), *truth, else_=ibis.null("string")).cast("float64")
+    return column.cast("float64")
+
+
+def _float(ibis: Any, text: str) -> Any:
+    """A constant that the engine parses itself: engines differ in the type of a bare 0.1."""
+    return ibis.literal(text).cast("float64")
+
+
+def _place(ibis: Any, table: Any, values: Values) -> Any:
+    """The place of the value above the lower bound's, 0 … W; null where the row is dropped for this value."""
+    x = _number(ibis, table[values.column])
+    missing = x.isnull() | (x.abs() > _float(ibis, _LARGEST_FLOAT) if values.infinite == "missing" else x.isnan())
+    lower, upper, pitch = (_float(ibis, repr(number)) for number in (values.lower, values.upper, values.pitch))
+    clipped = ibis.least(ibis.greatest(missing.ifelse(lower, x), lower), upper)
+    place = (clipped / pitch + _float(ibis, "0.5")).floor().cast("int64") - values.first
+    clamped = ibis.least(
+        ibis.greatest(place, ibis.literal(0, type="int64")), ibis.literal(values.last - values.first, type="int64")
+    )
+    instead = values.substitute
+    stand_in = ibis.null("int64") if instead is None else ibis.literal(instead - values.first, type="int64")
+    return missing.ifelse(stand_in, clamped)
+
+
+def _key(ibis: Any, table: Any, key: Key) -> Any:
+    """The label of the row's key, or of its bin; null outside all bins."""
+    column = table[key.column]
+    if not key.edges:
+        return column if column.type().is_string() else column.cast("string")
+    x = _number(ibis, column)
+    edges = [_float(ibis, repr(edge)) for edge in key.edges]
+    bins = []
+    for i, label in enumerate(key.labels):
+        below = x <= edges[i + 1] if i == len(key.labels) - 1 else x < edges[i + 1]
+        bins.append(((x >= edges[i]) & below, ibis.literal(label)))
+    return ibis.cases(*bins, else_=ibis.null("string"))
+
+
+def _md5(text: str) -> str:
+    """The signature of the engine's own function."""
+    raise UnsupportedError("md5 is computed by the engine.")
+
+
+def _bounded(ibis: Any, plan: Plan, block: Block, view: Any, places: int) -> Any:
+    """At most the declared rows and groups of each person, chosen by digest."""
+    limit = bounds(plan, block.group_by)
+    keys = [f"ln_key{i}" for i in range(len(block.group_by))]
+
+    digest = ibis.udf.scalar.builtin(_md5, name="md5")
+    person = view.ln_person if view.ln_person.type().is_string() else view.ln_person.cast("string")
+    # Numbers need no escaping, and it takes time: 10 million ids a second or two.
+    start = ibis.literal(_escaped_text(plan.salt) + "|") + (_escaped(person) if view.ln_person.type().is_string() else person)
+    for name in keys:
+        start = start + "|" + _escaped(view[name])
+    if keys and limit.groups < len(block.groups):
+        view = view.mutate(ln_order=digest(start))
+        # The keys themselves come last, so that the bound holds even if two digests were equal.
+        order = [view.ln_order, *(view[name] for name in keys)]
+        view = view.mutate(ln_rank=ibis.dense_rank().over(ibis.window(group_by="ln_person", order_by=order)))
+        view = view.filter(view.ln_rank < limit.groups)
+        start = view.ln_order  # it stands for person and keys
+    in_group, overall = limit.rows_in_group < limit.rows, limit.rows_in_group * limit.groups > limit.rows or not keys
+    text = start
+    for i in range(places):
+        text = text + "|" + ibis.coalesce(view[f"ln_place{i}"].cast("string"), ibis.literal("-"))
+    view = view.mutate(ln_digest=digest(text))
+    if keys and (in_group or not overall):
+        ranked = ibis.row_number().over(ibis.window(group_by=["ln_person", *keys], order_by=view.ln_digest))
+        view = view.mutate(ln_number=ranked)
+        view = view.filter(view.ln_number < limit.rows_in_group)
+    if overall:
+        ranked = ibis.row_number().over(ibis.window(group_by="ln_person", order_by=view.ln_digest))
+        view = view.mutate(ln_place_among_rows=ranked)
+        view = view.filter(view.ln_place_among_rows < limit.rows)
+    return view
+
+
+def _escaped(text: Any) -> Any:
+    return text.replace("~", "~0").replace("|", "~1")
+
+
+def _escaped_text(text: str) -> str:
+    return text.replace("~", "~0").replace("|", "~1")
+
+
+def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
+    places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
+    rows = {tuple(str(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
+    empty: dict[str, Any] = {}
+    return {group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers) for group in block.groups}
+
+
+def _answer(answer: Answer, row: dict[str, Any], places: list[Values]) -> int:
+    """The integer of an answer from what the engine returned: with j = place above the first, 2k − (first + last) = 2j − W."""
+    if answer.measure == "rows":
+        return int(row.get("ln_rows") or 0)
+    if answer.measure == "persons" or answer.values is None:
+        return int(row.get("ln_persons") or 0)
+    i = places.index(answer.values)
+    n, total = int(row.get(f"ln_n{i}") or 0), int(row.get(f"ln_sum{i}") or 0)
+    if answer.measure == "present":
+        return n
+    if answer.measure == "sum":
+        return total + answer.values.first * n
+    w = answer.half_range
+    if answer.measure == "centred":
+        return 2 * total - w * n
+    return 8 * int(row.get(f"ln_squares{i}") or 0) - 8 * w * total + w * w * n  # 2(2j − W)² − W², summed
+
+
+def _executed(query: Any, table: Table, progress: Callable[[float], None] | None) -> Any:
+    """The result as an Arrow table; meanwhile, on DuckDB, its progress is told."""
+    backend = query._find_backend(use_default=True)
+    if progress is None or table.engine != "duckdb":
+        return query.to_pyarrow()
+    with suppress(Exception):
+        backend.raw_sql("SET enable_progress_bar = true")
+        backend.raw_sql("SET enable_progress_bar_print = false")
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_POLL):
+            with suppress(Exception):
+                share = float(backend.con.query_progress())
+                if 0.0 <= share <= 100.0:
+                    progress(share / 100.0)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        return query.to_pyarrow()
+    finally:
+        done.set()
+        watcher.join()

@@ -1,0 +1,241 @@
+"""From plan to published numbers: the order of events, the guarantee, the accuracy."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+from leastnoise import PrivacyLoss  # noqa: E402
+from leastnoise.errors import BudgetExceededError, DesignError, EngineError, PlanError  # noqa: E402
+from leastnoise.releases import run  # noqa: E402
+from leastnoise.releases.estimate import Row, processed  # noqa: E402
+from leastnoise.releases.ledger import Ledger  # noqa: E402
+from leastnoise.releases.mechanism import mechanism  # noqa: E402
+from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
+from leastnoise.releases.run import release  # noqa: E402
+from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
+from release import three_sets  # noqa: E402
+
+BY = {"g": ["a", "b", "c"]}
+AGE = {"column": "age", "lower": 0, "upper": 100, "pitch": 0.5}
+PEOPLE = 4000
+
+
+def people():
+    rng = np.random.default_rng(0)
+    return pa.table({"age": rng.normal(50, 12, PEOPLE).round(1), "g": rng.choice(list("abcx"), PEOPLE)})
+
+
+def small(**more):
+    given = {"relation": "add/remove", "epsilon": 1.0, "delta": 1e-6, "one_row_per_person": True, **more}
+    stats = given.pop("statistics", (Statistic("count"), Statistic("mean", missing="drop", **AGE)))
+    return Plan("small", None, statistics=stats, **given)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(tmp_path / "ledger.db") as book:
+        book.open_dataset("small", epsilon=1.5, delta=1e-6)
+        yield book
+
+
+def test_the_guarantee_is_that_of_the_sampled_laws():
+    made = mechanism(small())
+    total = None
+    for spend in made.spends:
+        loss = PrivacyLoss.of(spend.noise, spend.sensitivity).compose(spend.uses)
+        total = loss if total is None else total.compose(loss)
+    assert total.epsilon(1e-6) == made.epsilon <= 1.0
+    assert made.epsilon > 0.998
+    assert made.gaussian_epsilon > made.epsilon
+    assert made.gaussian_factor > 1.0
+
+
+def test_values_are_right_up_to_the_stated_noise():
+    table, plan = people(), small()
+    truth = {"count": PEOPLE, "mean of age": float(np.mean(np.floor(table["age"].to_numpy() * 2 + 0.5) / 2))}
+    scores, inside = [], 0
+    for seed in range(60):
+        done = release(plan, table=table, entropy=InsecureSeededEntropy(seed))
+        for row in done.rows:
+            scores.append((row.value - truth[row.statistic]) / row.noise_std)
+            inside += abs(row.value - truth[row.statistic]) <= row.half_width
+    assert abs(np.mean(scores)) < 4.0 / math.sqrt(len(scores))
+    assert np.mean(np.square(scores)) == pytest.approx(1.0, abs=0.4)
+    assert inside / len(scores) > 0.87
+    assert "INSECURE" in done.entropy
+
+
+def test_operating_system_entropy_is_the_default():
+    table, plan = people(), small()
+    first, second = release(plan, table=table), release(plan, table=table)
+    assert first.entropy == "operating system"
+    assert [row.value for row in first.rows] != [row.value for row in second.rows]
+
+
+def test_groups_and_variances():
+    stats = (Statistic("variance", missing="drop", group_by=BY, **AGE),)
+    table = people()
+    done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1))
+    ages, groups = table["age"].to_numpy(), table["g"].to_numpy(zero_copy_only=False)
+    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c"]
+    for row, name in zip(done.rows, "abc", strict=True):
+        assert abs(row.value - np.var(ages[groups == name])) < 4.0 * row.noise_std + 1.0
+    assert done.mechanism.layout == "by group"  # a person is in one group: no noise need be shared with the others
+    assert done.mechanism.laws[0].uses == 1
+    assert done.mechanism.alternatives["joint"] > 1.0
+
+
+def test_counts_of_unit_sensitivity_are_integers():
+    done = release(small(statistics=(Statistic("histogram", group_by=BY),)), table=people())
+    assert all(row.value == int(row.value) for row in done.rows)
+
+
+def test_weights_and_wanted_sigmas():
+    counts = (Statistic("count", weight=2.0), Statistic("sum", missing="drop", **AGE))
+    made = mechanism(small(statistics=counts))
+    assert made.law_of[1].noise.std == pytest.approx(2.0 * made.law_of[0].noise.std, rel=1e-3)
+    assert 0.99 < made.epsilon <= 1.0
+    wanted = (Statistic("count", sigma=12.0), Statistic("sum", missing="drop", **AGE))
+    made = mechanism(small(statistics=wanted))
+    assert made.std(0) == pytest.approx(12.0, rel=1e-3)
+    assert 0.99 < made.epsilon <= 1.0
+    with pytest.raises(DesignError, match="wanted sigmas cost epsilon"):
+        mechanism(small(statistics=(Statistic("count", sigma=1.0),)))
+
+
+def test_the_ledger_refuses_before_the_table_is_opened(ledger, monkeypatch):
+    release(small(), table=people(), ledger=ledger)
+    touched = []
+    monkeypatch.setattr(run, "open_table", lambda *given: touched.append(given))
+    with pytest.raises(BudgetExceededError):
+        release(small(), table=people(), ledger=ledger)
+    assert not touched
+    assert len(ledger.entries("small")) == 1
+
+
+def test_the_spend_is_committed_before_rows_are_read_and_noted_when_done(ledger, monkeypatch):
+    seen = []
+    counted = run.aggregate
+
+    def watched(*given):
+        seen.append(ledger.entries("small")[0].result_hash)
+        return counted(*given)
+
+    monkeypatch.setattr(run, "aggregate", watched)
+    done = release(small(), table=people(), ledger=ledger)
+    assert seen == [None]
+    (entry,) = ledger.entries("small")
+    assert (entry.id, entry.plan_hash, entry.result_hash) == (done.entry, small().hash, done.hash)
+
+
+@pytest.mark.parametrize(("step", "spent"), [("open_table", 0), ("aggregate", 1), ("noised", 1)])
+def test_an_interruption_leaves_the_ledger_true(ledger, monkeypatch, step, spent):
+    def interrupted(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release(small(), table=people(), ledger=ledger)
+    entries = ledger.entries("small")
+    assert len(entries) == spent
+    assert all(entry.result_hash is None for entry in entries)
+
+
+def test_a_wrong_column_costs_nothing(ledger):
+    with pytest.raises(PlanError, match="no column 'age'"):
+        release(small(), table=people().drop_columns(["age"]), ledger=ledger)
+    assert not ledger.entries("small")
+
+
+def test_a_failing_engine_says_nothing_of_the_data(tmp_path):
+    (tmp_path / "t.csv").write_text("age\n50\nSECRET,1,2\n", encoding="utf-8")
+    plan_file = tmp_path / "plan.toml"
+    plan_file.write_text(
+        'name = "small"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n[source]\ncsv = "t.csv"\n'
+        '[[statistic]]\nkind = "count"\n[[statistic]]\nkind = "mean"\ncolumn = "age"\nlower = 0\nupper = 100\npitch = 0.5\n'
+        'missing = "drop"\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(EngineError) as caught:
+        release(plan_file)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_noise_can_be_prepared_for_this_plan_only():
+    made = mechanism(small())
+    assert release(small(), table=people(), prepared=made).mechanism is made
+    with pytest.raises(PlanError, match="belongs to another plan"):
+        release(small(salt="other"), table=people(), prepared=made)
+
+
+def test_progress_is_told():
+    told = []
+    release(small(), table=people(), progress=lambda stage, share: told.append((stage, share)))
+    assert told[0] == ("designing the noise", 0.0)
+    assert ("scanning the table", 1.0) in told
+    assert told[-1] == ("adding noise", 1.0)
+
+
+def test_exports_hold_the_same_numbers(tmp_path):
+    import csv
+
+    import pyarrow.parquet
+
+    done = release(small(), table=people())
+    values = [row.value for row in done.rows]
+    assert [entry["value"] for entry in json.loads(done.to_json(tmp_path / "r.json"))["statistics"]] == values
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["result_hash"] == done.hash
+    done.to_csv(tmp_path / "r.csv")
+    with (tmp_path / "r.csv").open(encoding="utf-8") as file:
+        assert [float(row["value"]) for row in csv.DictReader(file)] == values
+    done.to_parquet(tmp_path / "r.parquet")
+    stored = pyarrow.parquet.read_table(tmp_path / "r.parquet")
+    assert stored["value"].to_pylist() == values
+    assert b"leastnoise" in stored.schema.metadata
+    assert done.to_pandas()["value"].tolist() == values
+    assert done.value("count") == values[0]
+    with pytest.raises(PlanError):
+        done.value("median")
+
+
+def test_post_processing_is_declared_and_kept_apart():
+    plan = small(
+        statistics=(Statistic("count"), Statistic("count", name="by g", group_by=BY)),
+        postprocess=("non-negative", "integer", "totals"),
+    )
+    rows = [
+        Row("count", "count", "", 110.0, 1.0, 2.0),
+        Row("by g", "count", "g = a", 60.0, 1.0, 2.0),
+        Row("by g", "count", "g = b", 44.0, 1.0, 2.0),
+        Row("by g", "count", "g = c", -6.0, 1.0, 2.0),
+    ]
+    # The difference of 12 is shared by four equal variances; then −3 becomes 0.
+    changed = processed(plan, rows)
+    assert [row.value for row in changed] == [107.0, 63.0, 47.0, 0.0]
+    assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0]
+    assert processed(small(), rows) == tuple(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "heart"])
+def test_the_three_data_sets_of_table_1(name, tmp_path):
+    pytest.importorskip("sklearn")
+    if not three_sets.HEART.exists():
+        pytest.skip("the heart data set is not beside the repository")
+    plan = three_sets.plan(name, tmp_path)
+    done = release(plan)
+    assert len(done.rows) == 10
+    assert done.epsilon <= 1.05
+    assert done.mechanism.laws[0].noise.dimension == 10  # one joint draw for the ten means
+    assert done.mechanism.gaussian_factor > 1.5
+    for row, statistic in zip(done.rows, plan.statistics, strict=True):
+        reach = statistic.upper - statistic.lower
+        assert row.noise_std == pytest.approx(done.mechanism.laws[0].noise.std * reach / statistic.public_n, rel=0.01)
+        assert statistic.lower - 5 * row.noise_std < row.value < statistic.upper + 5 * row.noise_std

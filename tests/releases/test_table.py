@@ -1,0 +1,160 @@
+"""The engine's integers are those of the slow form, for every source and every kind of dirt."""
+
+import random
+
+import pytest
+
+ibis = pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+
+from leastnoise.errors import EngineError, PlanError  # noqa: E402
+from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
+from leastnoise.releases.sensitivity import blocks  # noqa: E402
+from leastnoise.releases.source import CsvFile, DuckDBTable, Frame, ParquetFile  # noqa: E402
+from leastnoise.releases.table import aggregate, open_table  # noqa: E402
+from release import reference_release as reference  # noqa: E402
+from release import tables  # noqa: E402
+
+CASES = [
+    ("rows", {}),
+    ("ids", {}),
+    ("names", {}),
+    ("ids", {"rows_per_group": 2}),
+    ("names", {"rows_per_person": 1, "salt": "o'ther|"}),
+]
+
+
+def integers(plan, source):
+    table = open_table(plan, source)
+    try:
+        return [aggregate(plan, table, block) for block in blocks(plan)]
+    finally:
+        table.close()
+
+
+@pytest.mark.parametrize(("kind", "more"), CASES, ids=str)
+def test_engine_agrees_with_the_slow_form(kind, more):
+    plan = tables.plan(kind, **more)
+    for seed in range(3):
+        rows = tables.table(seed)
+        assert integers(plan, tables.columns(rows)) == [reference.aggregate(plan, rows, block) for block in blocks(plan)]
+
+
+def test_order_of_rows_does_not_matter():
+    plan, rows = tables.plan("ids"), tables.table(7)
+    first = integers(plan, tables.columns(rows))
+    random.Random(0).shuffle(rows)
+    assert integers(plan, tables.columns(rows)) == first
+
+
+def test_the_salt_chooses_other_rows():
+    rows = tables.table(7)
+    assert integers(tables.plan("ids"), tables.columns(rows)) != integers(tables.plan("ids", salt="two"), tables.columns(rows))
+
+
+def test_bounds_hold_for_one_person_with_many_rows():
+    stats = (Statistic("count"), Statistic("count", name="by g", group_by={"g": list("abcdef")}))
+    plan = Plan("one", None, "add/remove", stats, 1.0, 1e-6, person="id", rows_per_person=7, groups_per_person=3, rows_per_group=2)
+    import pyarrow as pa
+
+    table = pa.table({"id": [1] * 600, "g": list("abcdef") * 100})
+    whole, grouped = integers(plan, table)
+    assert whole[()] == (7,)
+    assert sorted(count for (count,) in grouped.values()) == [0, 0, 0, 2, 2, 2]
+
+
+@pytest.mark.parametrize("source", ["csv", "parquet", "duckdb", "pandas", "polars", "lazy", "ibis"])
+def test_every_source_gives_the_same_integers(source, tmp_path):
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    rows = [row | {"text": "1.5"} for row in tables.table(3)]
+    for row in rows:  # what CSV cannot say: infinities and NaN are text there, and missing
+        row["x"] = row["x"] if row["x"] is not None and abs(row["x"]) < 1e200 else None
+    plan, arrow = tables.plan("ids"), tables.columns(rows)
+    expected = integers(plan, arrow)
+    if source == "csv":
+        pyarrow.csv.write_csv(arrow, tmp_path / "it's [a] table*.csv")
+        given = CsvFile(str(tmp_path / "it's [a] table*.csv"))
+    elif source == "parquet":
+        pyarrow.parquet.write_table(arrow, tmp_path / "t.parquet")
+        given = ParquetFile(str(tmp_path / "t.parquet"))
+    elif source == "duckdb":
+        with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+            connection.register("arrow_table", arrow)
+            connection.execute('CREATE TABLE "my ""table" AS SELECT * FROM arrow_table')
+        given = DuckDBTable(str(tmp_path / "t.duckdb"), 'my "table')
+    else:
+        frame = polars.from_arrow(arrow)
+        pandas_frame = pandas.DataFrame({name: arrow[name].to_pandas(integer_object_nulls=True) for name in arrow.column_names})
+        given = {"pandas": pandas_frame, "polars": frame, "lazy": frame.lazy(), "ibis": ibis.memtable(arrow)}[source]
+    if isinstance(given, (CsvFile, ParquetFile, DuckDBTable)):
+        plan = Plan(**{**{name: getattr(plan, name) for name in plan.__dataclass_fields__}, "source": given})
+        assert integers(plan, None) == expected
+    else:
+        assert integers(plan, given) == expected
+
+
+def test_huge_integers_do_not_overflow():
+    import pyarrow as pa
+
+    wide = Statistic("variance", column="x", lower=0, upper=2**31 - 1, pitch=1, missing="drop")
+    plan = Plan("wide", None, "add/remove", (wide,), 1.0, 1e-6, one_row_per_person=True)
+    table = pa.table({"x": [2**62, -(2**62), 2**31 - 1] * 1000})
+    (found,) = integers(plan, table)
+    w = 2**31 - 1
+    assert found[()] == (1000 * w, 3000 * w**2, 3000)
+    with pytest.raises(PlanError, match="could overflow: declare a larger pitch or a smaller max_rows"):
+        blocks(Plan("wide", None, "add/remove", (wide,), 1.0, 1e-6, one_row_per_person=True, max_rows=10**30))
+
+
+def test_empty_tables_are_zero():
+    plan = tables.plan("ids")
+    for counts in integers(plan, tables.columns([])):
+        assert all(set(answers) == {0} for answers in counts.values())
+
+
+def test_columns_are_checked_by_name_and_type_only():
+    import datetime
+
+    import pyarrow as pa
+
+    def plan(**more):
+        return Plan(
+            "t", None, "add/remove", (Statistic("count", **more),), 1.0, 1e-6, person="id", rows_per_person=1, groups_per_person=1
+        )
+
+    with pytest.raises(PlanError, match="has no column 'id'; it has x"):
+        open_table(plan(), pa.table({"x": [1]}))
+    with pytest.raises(PlanError, match="are of type float64: they must be text"):
+        open_table(plan(), pa.table({"id": [1.5]}))
+    with pytest.raises(PlanError, match="for other numbers declare edges"):
+        open_table(plan(group_by={"x": [1, 2]}), pa.table({"id": [1], "x": [1.0]}))
+    with pytest.raises(PlanError, match="needs numbers"):
+        open_table(plan(group_by={"x": {"edges": [1, 2]}}), pa.table({"id": [1], "x": [datetime.date(2020, 1, 1)]}))
+    with pytest.raises(PlanError, match="declares no source"):
+        open_table(plan())
+
+
+def test_engine_errors_are_withheld(tmp_path):
+    (tmp_path / "t.csv").write_text("x\n1\n2,SECRET,3\n", encoding="utf-8")
+    plan = Plan("t", CsvFile(str(tmp_path / "t.csv")), "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True)
+    with pytest.raises(EngineError) as caught:
+        integers(plan, None)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_csv_without_header_needs_names(tmp_path):
+    (tmp_path / "t.csv").write_text("1,1\n", encoding="utf-8")
+    (tmp_path / "e.csv").write_text("", encoding="utf-8")
+    for name in ("t.csv", "e.csv"):
+        plan = Plan("t", CsvFile(str(tmp_path / name)), "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True)
+        with pytest.raises(PlanError, match="does not name its columns"):
+            open_table(plan)
+    named = Frame(None)
+    assert named.describe() == {"frame": "builtins"}
