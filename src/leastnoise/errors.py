@@ -73,18 +73,19 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
     `budget`, `spent` (before) and `asked` (what it would come to) are ε at the δ of the data set.
     """
 
-    def __init__(self, dataset: str, budget: float, spent: float, asked: float) -> None:
+    def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
         super().__init__(
             f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} "
-            f"and would come to {asked:.6g} with it."
+            f"and would come to {asked:.6g} with it." + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
         self.budget = budget
         self.spent = spent
         self.asked = asked
+        self.advice = advice
 
-    def __reduce__(self) -> tuple[type[BudgetExceededError], tuple[str, float, float, float]]:
-        return type(self), (self.dataset, self.budget, self.spent, self.asked)
+    def __reduce__(self) -> tuple[type[BudgetExceededError], tuple[str, float, float, float, str]]:
+        return type(self), (self.dataset, self.budget, self.spent, self.asked, self.advice)
 
 
 def real_number(name: str, value: Any) -> float:

@@ -64,8 +64,16 @@ def worst_adversary(losses, allowed, epsilon):
     return value((0,) * len(losses), 0)
 
 
-def filter_rule(losses, budget):
-    charges = [charge(loss, budget) for loss in losses]
+def with_rare_loss(multiple, rare, chance):
+    """Losses of ±multiple·RATIO, and with probability `chance` ±rare·RATIO."""
+    sizes = np.array([multiple, -multiple, rare, -rare]) * RATIO
+    shares = [(1 - chance) / (1 + math.exp(-multiple * RATIO)), chance / (1 + math.exp(-rare * RATIO))]
+    masses = [shares[0], shares[0] * math.exp(-multiple * RATIO), shares[1], shares[1] * math.exp(-rare * RATIO)]
+    return TableLoss(sizes, np.log(masses))
+
+
+def filter_rule(losses, budget, spare=0.0):
+    charges = [charge(loss, budget, spare=spare) for loss in losses]
 
     def spent(counts):
         total = nothing(budget)
@@ -102,6 +110,39 @@ def test_no_adversary_beats_the_filter_with_laws_that_end():
     assert rule((1, 0, 0))
     worst = worst_adversary(losses, rule, epsilon)
     assert 1e-5 < worst <= delta
+
+
+@pytest.mark.parametrize("spare", [0.0, 3e-5])
+def test_no_adversary_beats_the_filter_when_rare_losses_count_as_failures(spare):
+    epsilon, delta = 1.0, 0.01
+    losses = [with_rare_loss(1, 20, 1e-5), with_rare_loss(2, 15, 2e-5)]
+    rule = filter_rule(losses, declared(epsilon, delta), spare)
+    assert rule((5, 0)) == (spare > 0.0)  # five times 0.2, once the rare losses are set aside
+    worst = worst_adversary(losses, rule, epsilon)
+    assert 1e-6 < worst <= delta
+
+
+def test_trimming_moves_mass_to_the_failures_and_nothing_else():
+    loss, budget = with_rare_loss(1, 20, 1e-5), declared(1.0, 0.01)
+    plain, trimmed = charge(loss, budget), charge(loss, budget, spare=1e-5)
+    assert plain.largest > 4.0 > 0.2001 > trimmed.largest > 0.2
+    assert plain.failure == 0.0
+    assert trimmed.failure == pytest.approx(1e-5 / (1 + math.exp(-4.0)), rel=1e-6)
+    assert trimmed.failure >= 1e-5 / (1 + math.exp(-4.0))
+    assert all(a < b for a, b in zip(trimmed.renyi, plain.renyi, strict=True))
+    assert charge(loss, budget, spare=0.9e-5) == plain  # the rare loss does not fit
+
+
+def test_foreign_tables_are_charged_for_the_mass_they_leave_out():
+    """Losses rounded up to a grid: the second data set keeps less than all its mass, and E_P[e^((α−1)L)] says what it costs."""
+    raised = TableLoss(np.array([0.1003, -0.0997]), np.log([0.525, 0.475]))
+    budget = declared(1.0, 1e-6)
+    for order, ours, foreign in zip(
+        budget.orders, charge(raised, budget).renyi, charge(raised, budget, foreign=True).renyi, strict=True
+    ):
+        exactly = math.log(0.525 * math.exp((order - 1) * 0.1003) + 0.475 * math.exp(-(order - 1) * 0.0997)) / (order - 1)
+        assert exactly <= foreign <= exactly * (1 + 1e-9) + 1e-12
+        assert ours < exactly or order > 100  # why it is needed
 
 
 def test_tight_composition_is_beaten_by_an_adversary_who_chooses_laws_late():

@@ -11,12 +11,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from release.ledger_processes import BUDGET, FITTING, SPENDS, spend_and_reveal
 
 from leastnoise import gaussian, laplace
 from leastnoise.errors import BudgetExceededError, LedgerError
 from leastnoise.releases import chain
 from leastnoise.releases.ledger import Ledger, Spend
+from releases.ledger_processes import BUDGET, FITTING, SPENDS, spend_and_reveal
 
 HELPER = str(Path(__file__).parent / "ledger_processes.py")
 

@@ -28,6 +28,9 @@ With several it implies the union bound over filters that share δ by weight, an
 `infinite` it fails (the loss is unbounded), otherwise its finite losses have the moments used above; for the part without failure
 p is a sub-probability and every line above holds. The failure probabilities of the releases add up along every transcript, and so
 do the distances of laws judged by a neighbour, at (1 + e^ε) each. A share of δ, `FAILURES`, is set aside for this sum in advance.
+Which losses count as failures is a free choice, made before the answer is seen: the rarest large losses of a release may be counted
+so too (`trimmed`), where that leaves the smaller ε. Joint noise needs this: its losses are all equal but for a few that are large
+and next to impossible, and without those few its releases add up like pure guarantees.
 A law that is not non-increasing counts at its worst shift, order by order. That is right for fractional shifts too: the place of
 the released value within its bin is uniform whatever the data, and given it the shift is a whole number of steps.
 
@@ -54,7 +57,8 @@ from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss,
 
 Rule = Literal["adaptive", "fixed in advance"]
 RULES = ("adaptive", "fixed in advance")
-FAILURES = 0.01  # share of δ set aside for laws that end: ε rises by about 0.01/(α−1), 0.04 % at ε = 1.7 and δ = 1e-6
+FAILURES = 0.05  # share of δ set aside for failures: ε rises by about 0.05/(α−1), 0.2 % at ε = 1.7 and δ = 1e-6
+TRIMMED = 0.04  # share of that which one release may use for its rarest losses: 25 releases can
 _MOST_ORDERS = 64
 _BISECTIONS = 64
 
@@ -66,17 +70,23 @@ _SPREAD = {0.5: 0.05, 1.0: 0.8, 2.0: 0.08, 4.0: 0.04, 8.0: 0.02, 32.0: 0.01}
 
 @dataclass(frozen=True)
 class Spend:
-    """`uses` draws of one law in a release, each with answers that one person moves by at most `sensitivity`."""
+    """`uses` draws of one law in a release, each with answers that one person moves by at most `sensitivity`.
 
-    noise: Noise
+    A mechanism of another library has a PrivacyLoss in the place of its law, `interop.dp_accounting.from_pld(…)` for instance; the
+    sensitivity is part of it.
+    """
+
+    noise: Noise | PrivacyLoss
     sensitivity: float = 1.0
     uses: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.noise, Noise):
-            raise InvalidParameterError("noise", type(self.noise).__name__, "to be a noise law")
+        if not isinstance(self.noise, (Noise, PrivacyLoss)):
+            raise InvalidParameterError("noise", type(self.noise).__name__, "to be a noise law or a privacy loss")
         object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
         object.__setattr__(self, "uses", positive_integer("uses", self.uses))
+        if isinstance(self.noise, PrivacyLoss) and self.sensitivity != 1.0:
+            raise InvalidParameterError("sensitivity", self.sensitivity, "to be left out: a privacy loss has it already")
 
 
 @dataclass(frozen=True)
@@ -161,15 +171,38 @@ def nothing(budget: Budget) -> Charge:
     return Charge((0.0,) * len(budget.orders), 0.0, 0.0)
 
 
-def charge(loss: SingleLoss, budget: Budget) -> Charge:
-    """What one draw with this loss adds to the filter of `budget`."""
-    kept = _without_failures(loss)
-    rounding = LOSS_ROUNDING * (1.0 + abs(loss.largest)) if math.isfinite(loss.largest) else 0.0
+def charge(loss: SingleLoss, budget: Budget, *, spare: float = 0.0, foreign: bool = False) -> Charge:
+    """What one draw with this loss adds to the filter of `budget`. Its rarest losses, up to a mass of `spare`, count as failures.
+
+    A `foreign` loss comes from another library, whose tables may leave out mass of the second data set.
+    """
+    kept = _trimmed(loss, spare)
+    rounding = LOSS_ROUNDING * (1.0 + abs(kept.largest)) if math.isfinite(kept.largest) else 0.0
+    finite = _without_failures(kept)
+    divergence = _foreign_divergence if foreign else loss_divergence
     return Charge(
-        tuple(max(loss_divergence(kept, order), 0.0) + rounding for order in budget.orders),
-        max(loss.largest, 0.0) + rounding,
-        loss.infinite + loss.deviation * (1.0 + math.exp(min(budget.epsilon, 700.0))),
+        tuple(max(divergence(finite, order), 0.0) + rounding for order in budget.orders),
+        max(kept.largest, 0.0) + rounding,
+        kept.infinite + kept.deviation * (1.0 + math.exp(min(budget.epsilon, 700.0))),
     )
+
+
+def _trimmed(loss: SingleLoss, spare: float) -> SingleLoss:
+    """The loss with its largest positive values, of total mass up to `spare`, made infinite."""
+    if spare <= 0.0:
+        return loss
+    if isinstance(loss, WorstOf):
+        return WorstOf(tuple(cast(TableLoss, _trimmed(table, spare)) for table in loss.tables))
+    if not isinstance(loss, TableLoss):
+        return loss
+    downwards = np.argsort(-loss.loss, kind="stable")
+    above = np.cumsum(np.exp(loss.log_p[downwards])) * (1.0 + loss.mass_error + 1e-9)  # more than the rounding of the sum
+    dropped = int(np.count_nonzero((above <= spare) & (loss.loss[downwards] > 0.0)))
+    if dropped == 0 or dropped == loss.loss.size:
+        return loss
+    held = np.sort(downwards[dropped:])
+    infinite = (loss.infinite + float(above[dropped - 1])) * (1.0 + 2.0 * ULP)
+    return replace(loss, loss=loss.loss[held], log_p=loss.log_p[held], infinite=infinite, loss_error=loss.loss_rounding)
 
 
 def _without_failures(loss: SingleLoss) -> SingleLoss:
@@ -178,6 +211,20 @@ def _without_failures(loss: SingleLoss) -> SingleLoss:
     if isinstance(loss, TableLoss):
         return replace(loss, infinite=0.0, deviation=0.0)
     return loss
+
+
+def _foreign_divergence(loss: SingleLoss, order: float) -> float:
+    """D_α from the probabilities under the first data set alone: log E_P[e^((α−1)L)]/(α−1), rounded up.
+
+    `loss_divergence` keeps more digits of small divergences, but takes it that the second data set has all its mass in the table.
+    A table whose losses were rounded up has less, by as much as they were raised.
+    """
+    known = loss_divergence(loss, order)
+    for table in loss.tables if isinstance(loss, WorstOf) else (loss,):
+        if isinstance(table, TableLoss):
+            moment = table.cumulants(order - 1.0)[0] + table.mass_error + ULP * (64 + table.loss.size)
+            known = max(known, moment / (order - 1.0) * (1.0 + 4.0 * ULP) + table.loss_rounding)
+    return known
 
 
 def filter_epsilon(total: Charge, budget: Budget) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases import chain
-from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, stored_noise
+from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, stored_law
 
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
 
@@ -87,7 +87,7 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
     state.accounts[name], state.newest[name] = stated, (number, stated)
     state.releases.add(number)
     for law_hash in {item.law_hash for item in draws} - state.laws:
-        stored_noise(state.connection, law_hash)
+        stored_law(state.connection, law_hash)
         state.laws.add(law_hash)
     budget, total = before.budget, state.prices.total_after(state.connection, before, draws)
     orders = [f"divergence of order {order:.6g}" for order in budget.orders]

@@ -13,10 +13,23 @@ from typing import Any
 
 from leastnoise.errors import AccountingError, LeastNoiseError, LedgerError
 from leastnoise.noise import Noise
+from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.single import SingleLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases import chain
-from leastnoise.releases.accounting import Budget, Charge, Rule, Spend, charge, filter_epsilon, nothing, tight_epsilon
+from leastnoise.releases.accounting import (
+    FAILURES,
+    TRIMMED,
+    Budget,
+    Charge,
+    Rule,
+    Spend,
+    charge,
+    filter_epsilon,
+    nothing,
+    tight_epsilon,
+)
+from leastnoise.releases.foreign import is_loss, loss_as_json, loss_from_json
 from leastnoise.storage import law_as_json, law_from_json
 
 _MOST_LAWS = 32  # tight composition takes 1 to 3 ms a law; the filter does not care how many there are
@@ -272,31 +285,48 @@ class Prices:
 
     def __init__(self) -> None:
         self._losses: dict[tuple[str, float], SingleLoss] = {}
+        self._foreign: dict[str, bool] = {}
         self._texts: dict[Noise, tuple[str, str]] = {}
-        self._charges: dict[tuple[str, float, Budget], Charge] = {}
+        self._charges: dict[tuple[str, float, Budget, float], Charge] = {}
         self._alone: dict[tuple[tuple[Draws, ...], float], float] = {}
 
     def laws(self, spends: Sequence[Spend]) -> Laws:
         """The laws of a release, hashed, with their losses at hand."""
         texts, draws = {}, []
         for spend in spends:
-            if spend.noise not in self._texts:
-                text = chain.canonical(law_as_json(spend.noise))
-                self._texts[spend.noise] = (chain.text_digest(text), text)
-            law_hash, text = self._texts[spend.noise]
-            item = Draws(law_hash, spend.sensitivity, spend.uses)
-            texts[law_hash] = text
-            draws.append(item)
-            key = (item.law_hash, item.sensitivity)
-            if key not in self._losses:
-                self._losses[key] = single_loss(spend.noise, spend.sensitivity)
+            for law_hash, text, uses in self._hashed(spend):
+                texts[law_hash] = text
+                draws.append(Draws(law_hash, spend.sensitivity, uses))
         return Laws(texts, tuple(draws))
+
+    def _hashed(self, spend: Spend) -> list[tuple[str, str, int]]:
+        """(hash, text, uses) of a law, or of every part of a loss."""
+        if isinstance(spend.noise, PrivacyLoss):
+            found = []
+            for part, count in spend.noise.parts:
+                content = loss_as_json(part)
+                text = chain.canonical(content)
+                law_hash = chain.text_digest(text)
+                self._losses.setdefault((law_hash, 1.0), loss_from_json(content))  # as it will be read
+                self._foreign[law_hash] = True
+                found.append((law_hash, text, count * spend.uses))
+            return found
+        if spend.noise not in self._texts:
+            text = chain.canonical(law_as_json(spend.noise))
+            self._texts[spend.noise] = (chain.text_digest(text), text)
+        law_hash, text = self._texts[spend.noise]
+        if (law_hash, spend.sensitivity) not in self._losses:
+            self._losses[law_hash, spend.sensitivity] = single_loss(spend.noise, spend.sensitivity)
+            self._foreign[law_hash] = False
+        return [(law_hash, text, spend.uses)]
 
     def loss(self, connection: sqlite3.Connection, law_hash: str, sensitivity: float) -> SingleLoss:
         """The loss of one draw, from the law in the file where it is not at hand."""
         key = (law_hash, sensitivity)
         if key not in self._losses:
-            self._losses[key] = single_loss(stored_noise(connection, law_hash), sensitivity)
+            law = stored_law(connection, law_hash)
+            self._foreign[law_hash] = not isinstance(law, Noise)
+            self._losses[key] = single_loss(law, sensitivity) if isinstance(law, Noise) else law.parts[0][0]
         return self._losses[key]
 
     def after(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]) -> Account:
@@ -314,12 +344,22 @@ class Prices:
         )
 
     def total_after(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]) -> Charge:
-        """What the filter has been charged after one more release."""
+        """What the filter has been charged after one more release: as it is, or with its rarest losses counted as failures."""
+        plain = self._total(connection, account, draws, 0.0)
+        if account.budget.rule != "adaptive":
+            return plain
+        spare = TRIMMED * FAILURES * account.budget.delta / sum(item.uses for item in draws)
+        trimmed = self._total(connection, account, draws, spare)
+        better = filter_epsilon(trimmed, account.budget) < filter_epsilon(plain, account.budget) * (1.0 - 1e-6)
+        return trimmed if better else plain
+
+    def _total(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...], spare: float) -> Charge:
         total = account.total
         for item in draws:
-            key = (item.law_hash, item.sensitivity, account.budget)
+            key = (item.law_hash, item.sensitivity, account.budget, spare)
             if key not in self._charges:
-                self._charges[key] = charge(self.loss(connection, item.law_hash, item.sensitivity), account.budget)
+                loss = self.loss(connection, item.law_hash, item.sensitivity)
+                self._charges[key] = charge(loss, account.budget, spare=spare, foreign=self._foreign[item.law_hash])
             total = total.plus(self._charges[key].times(item.uses))
         return total
 
@@ -350,10 +390,22 @@ def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases
     return min(filtered, tight) if releases == 1 and tight is not None else filtered
 
 
-def stored_noise(connection: sqlite3.Connection, law_hash: str) -> Noise:
-    """The law kept under a hash, bit for bit."""
+def advice(after: Account) -> str:
+    """What to do about a refusal that a smaller ε would not mend."""
+    aside = FAILURES * after.budget.delta
+    if after.budget.rule != "adaptive" or after.total.failure <= aside:
+        return ""
+    return (
+        f"Its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g} over all releases, and of "
+        f"delta={after.budget.delta:g} the adaptive rule sets aside {aside:.2g} for that: plan releases with a delta of "
+        f"{after.budget.delta / 1000:.0e} or less, or declare the budget with a larger delta."
+    )
+
+
+def stored_law(connection: sqlite3.Connection, law_hash: str) -> Noise | PrivacyLoss:
+    """The law kept under a hash, or the loss of another library's mechanism, bit for bit."""
     law = chain.stored_law(connection, law_hash)
     try:
-        return law_from_json(law)
+        return PrivacyLoss(((loss_from_json(law), 1),)) if is_loss(law) else law_from_json(law)
     except (KeyError, TypeError, ValueError, ArithmeticError, LeastNoiseError) as error:
         raise LedgerError(f"The law {law_hash[:16]}… of the ledger does not describe a law: {error}") from None

@@ -24,6 +24,7 @@ from typing import Any
 
 from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, positive_integer
 from leastnoise.noise import Noise
+from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases import chain, ledger_text
 from leastnoise.releases.accounting import Budget, Spend, declared
 from leastnoise.releases.audit import Check, audit
@@ -34,10 +35,11 @@ from leastnoise.releases.books import (
     Entry,
     Preview,
     Prices,
+    advice,
     budget_event,
     entry_of,
     release_event,
-    stored_noise,
+    stored_law,
 )
 
 __all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend"]
@@ -109,7 +111,7 @@ class Ledger:
             account = books.account(name)
             after = self._prices.after(connection, account, laws.draws)
             if not after.epsilon <= account.budget.epsilon:
-                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon)
+                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, advice(after))
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
             event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
@@ -168,10 +170,10 @@ class Ledger:
             books.account(name)
             return tuple(entry for entry in books.entries.values() if entry.dataset == name)
 
-    def law(self, law_hash: str) -> Noise:
-        """A law that some release used, bit for bit."""
+    def law(self, law_hash: str) -> Noise | PrivacyLoss:
+        """A law that some release used, or the loss of another library's mechanism, bit for bit."""
         with self._reading() as (connection, _):
-            return stored_noise(connection, law_hash)
+            return stored_law(connection, law_hash)
 
     @property
     def head(self) -> str:
