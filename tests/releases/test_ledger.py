@@ -291,7 +291,7 @@ def test_1000_releases_cost_the_same_each(ledger):
 
 def test_a_law_that_ends_too_soon_is_refused_with_advice(ledger):
     ledger.open_dataset("patients", epsilon=3.0, delta=1e-6)
-    ends = LatticeNoise.from_weights([1.0] * 4, domain="integer")  # a shift by one moves a seventh of it to where nothing was
+    ends = LatticeNoise.from_weights([1.0] * 4, None, domain="integer")  # a shift by one moves a seventh of it to where nothing was
     ledger.spend("patients", TEN, plan_hash="plan")
     with pytest.raises(BudgetExceededError, match=r"sets aside 5e-08 for that: plan releases with a delta of 1e-09") as refused:
         ledger.spend("patients", [Spend(ends)], plan_hash="plan")
