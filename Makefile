@@ -6,10 +6,19 @@ BIN := $(VENV)/bin
 # One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check bench paper clean
+.PHONY: demo pictures docs test check bench paper clean
 
-demo: $(VENV)/.core
-	$(BIN)/python examples/rivals.py
+# Designs noise, releases ten means of two tables, writes reports and pictures to out/demo.
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py out/demo
+
+# The pictures of the README.
+pictures: $(VENV)/.demo
+	$(BIN)/python -m leastnoise.plots docs/images
+
+# The documentation as HTML in out/docs; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs out/docs
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
@@ -33,6 +42,15 @@ $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+# The extra `paper` brings matplotlib and the demo's data.
+$(VENV)/.demo: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tables,paper]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core

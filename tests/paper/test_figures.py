@@ -12,8 +12,8 @@ from leastnoise.paper.__main__ import main
 from leastnoise.paper.beyond import profile
 from leastnoise.paper.common import compact, epsilon, less_is_better, more_is_better, read_json, row, total_variation, write_json
 from leastnoise.paper.moments import optimum
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.table1 import simulated
+from leastnoise.plots.style import OURS, PUBLISHED
 from leastnoise.privacy.loss import PrivacyLoss
 
 pytest.importorskip("matplotlib")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leastnoise.cli.base import domain, json_option, main, print_json, use
+from leastnoise.cli.pictures import plot_option
+from leastnoise.cli.tables import print_comparison
 
 if TYPE_CHECKING:
     from leastnoise.designer.design import Design
@@ -35,8 +38,9 @@ NAMED = (
 @click.option("--touched", type=int, help="How many answers of a batch one person can change, if not all.")
 @click.option("--step", type=float, help="Pitch of the lattice (real answers); divides the sensitivity.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the law as a verifiable artefact (exact integer weights).")
+@plot_option
 @json_option
-def design(as_json: bool, out: str | None, **request: Any) -> None:
+def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> None:
     """Design the best noise for a standard deviation or for an epsilon.
 
     \b
@@ -44,6 +48,8 @@ def design(as_json: bool, out: str | None, **request: Any) -> None:
       leastnoise design --delta 1e-6 --sigma 8 --compositions 10
     Ten answers at once, epsilon 1, the least noise, written for later use:
       leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --out noise.json
+    The law with its rivals as a picture:
+      leastnoise design --delta 1e-6 --sigma 1 --compositions 5 --plot law.png
     """
     from leastnoise.designer.design import design as make
 
@@ -51,44 +57,54 @@ def design(as_json: bool, out: str | None, **request: Any) -> None:
     written = None
     if out is not None:
         written = _write_artefact(best, out)
+    if plot is not None:
+        from leastnoise.plots import design_sheet
+
+        design_sheet(best).save(plot)
     if as_json:
-        print_json(_design_as_json(best) | ({"artefact": out, "artefact_epsilon": written} if out else {}))
+        files = ({"artefact": out, "artefact_epsilon": written} if out else {}) | _drawn(plot)
+        print_json(_design_as_json(best) | files)
         return
     click.echo(best.summary())
     if out is not None:
         click.echo(f"  written     {out}, certified at epsilon = {written:.6g}; check it with: leastnoise verify {out}")
+    if plot is not None:
+        click.echo(f"  drawn       {plot}")
 
 
 @main.command()
 @use
 @click.option("--sigma", type=float, required=True, help="Standard deviation of the noise on one answer.")
 @domain
+@plot_option
 @json_option
-def compare(as_json: bool, **request: Any) -> None:
+def compare(as_json: bool, plot: str | None, **request: Any) -> None:
     """Compare the optimised noise with every known mechanism: ε at equal σ, and the σ each needs for the ε of ours.
 
     \b
       leastnoise compare --delta 1e-6 --sigma 8 --compositions 10
+      leastnoise compare --delta 1e-6 --sigma 8 --batch 10 --plot comparison.svg
     """
     from leastnoise.designer.compare import compare as rows_for
 
     rows = rows_for(**request)
     best = rows[0]
+    if plot is not None:
+        from leastnoise.plots import compare_sheet
+
+        compare_sheet(rows, sigma=request["sigma"], delta=request["delta"]).save(plot)
     if as_json:
         laws = [vars(row) for row in rows]
-        print_json({"sigma": request["sigma"], "epsilon": best.epsilon_at_sigma, "delta": request["delta"], "laws": laws})
+        found = {"sigma": request["sigma"], "epsilon": best.epsilon_at_sigma, "delta": request["delta"], "laws": laws}
+        print_json(found | _drawn(plot))
         return
     click.echo(
         f"δ = {request['delta']:g}, {request['compositions']} release(s) of {request['batch']} answer(s), "
         f"sensitivity {request['sensitivity']:g}\n"
     )
-    at_sigma, at_epsilon = f"ε at σ = {request['sigma']:g}", f"σ for ε = {best.epsilon_at_sigma:.4g}"
-    click.echo(f"{'noise':20} {at_sigma:>14} {at_epsilon:>18}")
-    worst = max(row.epsilon_at_sigma for row in rows)
-    for row in rows:
-        needed = "" if row.sigma_at_epsilon is None else f"{row.sigma_at_epsilon:.5g}"
-        bar = "█" * max(1, round(30 * row.epsilon_at_sigma / worst))
-        click.echo(f"{row.name:20} {row.epsilon_at_sigma:14.5f} {needed:>18}  {bar}")
+    print_comparison(rows, sigma=request["sigma"])
+    if plot is not None:
+        click.echo(f"\ndrawn: {plot}")
 
 
 @main.command()
@@ -96,13 +112,15 @@ def compare(as_json: bool, **request: Any) -> None:
 @use
 @click.option("--sigma", type=float, help="Standard deviation of a named law.")
 @click.option("--epsilon", type=float, help="Also give δ at this ε.")
+@plot_option
 @json_option
-def account(law: str, sigma: float | None, epsilon: float | None, as_json: bool, **use: Any) -> None:
+def account(law: str, sigma: float | None, epsilon: float | None, plot: str | None, as_json: bool, **use: Any) -> None:
     """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus, cube, discrete-…).
 
     \b
       leastnoise account gaussian --sigma 8 --compositions 10 --delta 1e-6
       leastnoise account noise.json --compositions 20 --delta 1e-6
+      leastnoise account laplace --sigma 8 --compositions 10 --delta 1e-6 --plot laplace.pdf
     """
     from leastnoise.privacy.loss import PrivacyLoss
 
@@ -115,13 +133,19 @@ def account(law: str, sigma: float | None, epsilon: float | None, as_json: bool,
     if epsilon is not None:
         below, above = loss.delta_bounds(epsilon)
         result |= {"at_epsilon": epsilon, "delta_at_epsilon": above, "delta_at_epsilon_lower": below}
+    if plot is not None:
+        from leastnoise.plots import account_sheet
+
+        account_sheet(Path(law).name, noise, delta=use["delta"], sensitivity=use["sensitivity"], draws=uses).save(plot)
     if as_json:
-        print_json(result)
+        print_json(result | _drawn(plot))
         return
     click.echo(f"{law}: standard deviation {noise.std:.6g}, {uses} draw(s), sensitivity {use['sensitivity']:g}")
     click.echo(f"  epsilon = {upper:.6g} at delta = {use['delta']:g} (exact value above {lower:.6g})")
     if epsilon is not None:
         click.echo(f"  delta = {result['delta_at_epsilon']:.4g} at epsilon = {epsilon:g}")
+    if plot is not None:
+        click.echo(f"  drawn: {plot}")
 
 
 @main.command()
@@ -203,35 +227,29 @@ def _law(law: str, sigma: float | None, sensitivity: float, batch: int) -> Noise
         return builders[law](sigma)
     if sigma is not None:
         raise InvalidParameterError("--sigma", sigma, "to be left out: a saved law has its own")
+    return saved_law(law)
+
+
+def saved_law(path: str) -> Noise:
+    """The law of an artefact or of a law file."""
     from leastnoise.artefact import FORMAT, read_artefact
     from leastnoise.storage import file_format, load
 
-    return read_artefact(law).noise if file_format(law) == FORMAT else load(law)
+    return read_artefact(path).noise if file_format(path) == FORMAT else load(path)
 
 
 def _write_artefact(best: Design, out: str) -> float:
-    """The design's law with exact integer weights, certified anew and written; returns the certified ε."""
-    from leastnoise.artefact import certify, write_artefact
-    from leastnoise.sampling import exact
+    """Write the design as an artefact; returns the certified ε."""
+    from leastnoise.artefact import write_artefact
+    from leastnoise.designer.artefacts import artefact_of
 
-    law = exact(best.lattice_noise(), delta=best.delta, sensitivity=best.sensitivity, compositions=best.uses)
-    problem = {
-        "sigma": best.sigma,
-        "batch": best.batch,
-        "touched": best.touched,
-        "compositions": best.compositions,
-        "objective": best.objective,
-    }
-    artefact = certify(
-        law,
-        delta=best.delta,
-        compositions=best.uses,
-        sensitivity=best.sensitivity,
-        rivals=dict(best.rivals),
-        problem=problem,
-    )
+    artefact = artefact_of(best)
     write_artefact(artefact, out)
     return artefact.guarantee.epsilon
+
+
+def _drawn(plot: str | None) -> dict[str, str]:
+    return {} if plot is None else {"plot": plot}
 
 
 def _design_as_json(best: Design) -> dict[str, Any]:

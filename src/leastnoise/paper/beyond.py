@@ -14,10 +14,12 @@ from leastnoise.designer.design import design
 from leastnoise.designer.problem import bins_per_sensitivity
 from leastnoise.designer.renyi import Settings, renyi_problem, solve
 from leastnoise.lattice import LatticeNoise
-from leastnoise.paper import moments, style
+from leastnoise.paper import moments
 from leastnoise.paper.common import HALVINGS, HALVINGS_AS_PRINTED, Record, epsilon, row, run_published, sampled
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import DEFAULT, Options, sweep
+from leastnoise.plots import style
+from leastnoise.plots.curves import batch_lines
+from leastnoise.plots.style import OURS, PUBLISHED
 
 TITLE = "Beyond the paper: the order, the stall, the ripples, the batches"
 ORDER_SETTING: Record = {"sigma": 8.0, "compositions": 10, "delta": 1e-6}
@@ -281,13 +283,6 @@ def _draw_ripples(left: Any, right: Any, ripple: Record) -> None:
 
 
 def _draw_batches(axes: Any, batches: list[Record]) -> None:
-    answers = [cell["answers"] for cell in batches]
-    axes.plot(answers, [cell["gaussian"] for cell in batches], label="Gaussian", marker="s", ms=4, **style.line("Gaussian"))
-    axes.plot(
-        answers, [cell["one_by_one"] for cell in batches], label="our design, one by one", marker="o", ms=4, **style.line(OURS)
-    )
-    axes.plot(
-        answers, [cell["joint"] for cell in batches], label="our design, all together", marker="D", ms=4, **style.line("joint")
-    )
-    axes.set(title="σ = 8 on every answer: what they cost", xlabel="answers", ylabel="ε at δ = 10⁻⁶", ylim=(0, None))
-    axes.legend()
+    gaussian, one_by_one, joint = ([cell[name] for cell in batches] for name in ("gaussian", "one_by_one", "joint"))
+    batch_lines(axes, [cell["answers"] for cell in batches], gaussian=gaussian, one_by_one=one_by_one, joint=joint)
+    axes.set(title="σ = 8 on every answer: what they cost", xlabel="answers", ylabel="ε at δ = 10⁻⁶")

@@ -11,7 +11,6 @@ from leastnoise.classic import gaussian, laplace, staircase
 from leastnoise.designer.cactus import cactus
 from leastnoise.designer.design import design
 from leastnoise.noise import Noise
-from leastnoise.paper import style
 from leastnoise.paper.common import (
     HALVINGS_AS_PRINTED,
     Record,
@@ -23,8 +22,9 @@ from leastnoise.paper.common import (
     run_published,
     sampled,
 )
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import DEFAULT, Options
+from leastnoise.plots import style
+from leastnoise.plots.style import OURS, PUBLISHED
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.shells import Floats
 

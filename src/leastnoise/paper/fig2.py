@@ -11,10 +11,11 @@ from leastnoise.classic import staircase
 from leastnoise.designer.cactus import cactus
 from leastnoise.designer.renyi import RenyiOptimum, renyi_problem, solve
 from leastnoise.lattice import LatticeNoise
-from leastnoise.paper import moments, style
+from leastnoise.paper import moments
 from leastnoise.paper.common import Record, agreement, row, run_published, sampled, total_variation
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import DEFAULT, Options
+from leastnoise.plots import style
+from leastnoise.plots.style import OURS, PUBLISHED
 from leastnoise.privacy.renyi import renyi_divergence
 
 TITLE = "Fig. 2: Cactus and Staircase recovered"

@@ -11,10 +11,11 @@ from leastnoise.designer.design import design
 from leastnoise.designer.problem import bins_per_sensitivity
 from leastnoise.designer.renyi import renyi_problem, solve
 from leastnoise.lattice import LatticeNoise
-from leastnoise.paper import moments, style
+from leastnoise.paper import moments
 from leastnoise.paper.common import Record, against_method, agreement, epsilon, row, run_published, sampled
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import DEFAULT, Options
+from leastnoise.plots import style
+from leastnoise.plots.style import OURS, PUBLISHED
 
 TITLE = "Fig. 3: optimised laws at the published order and at the true optima"
 TAIL_RATIO = 0.9999

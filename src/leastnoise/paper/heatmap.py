@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.paper import style
 from leastnoise.paper.common import Record, against_method, row
 from leastnoise.paper.setting import NAMED_RIVALS, computed, setting
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import Options, sweep, wall_seconds
+from leastnoise.plots import style
+from leastnoise.plots.style import OURS, PUBLISHED
 
 SIGMAS = (0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 COMPOSITIONS = (1, 2, 3, 5, 7, 10, 12, 14, 17, 20, 25, 30, 37, 45)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from leastnoise.noise import Domain
-from leastnoise.paper import style
 from leastnoise.paper.common import Record, against_method, row
 from leastnoise.paper.setting import NAMED_RIVALS, computed, setting
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import Options, sweep, wall_seconds
+from leastnoise.plots import style
+from leastnoise.plots.style import OURS, PUBLISHED
 
 COMPOSITIONS = 10
 ITERATIONS = 3_000

@@ -15,7 +15,7 @@ from leastnoise.errors import LeastNoiseError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain
 from leastnoise.paper.common import HALVINGS, Record, epsilon, run_published
-from leastnoise.paper.style import family
+from leastnoise.plots.style import family
 
 _BINS_COST = 5e-4  # the share of the divergence that the bins of Alg. 3 may cost: half as many bins as a design has
 NAMED_RIVALS = ("Gaussian", "Laplace", "Staircase", "Cactus")

@@ -18,11 +18,11 @@ from leastnoise.designer.design import design
 from leastnoise.errors import AccountingError, UnsupportedError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
-from leastnoise.paper import style
 from leastnoise.paper.common import PublishedRun, Record, epsilon, row, run_published
 from leastnoise.paper.datasets import datasets
-from leastnoise.paper.style import OURS, PUBLISHED
 from leastnoise.paper.sweep import DEFAULT, Options, sweep, wall_seconds
+from leastnoise.plots import style
+from leastnoise.plots.style import OURS, PUBLISHED
 from leastnoise.shells import Floats
 
 TITLE = "Table 1: MSE improvement over Gaussian noise, δ = 10⁻⁶, ten queries"

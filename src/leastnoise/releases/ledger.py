@@ -81,7 +81,7 @@ class Ledger:
 
         `orders` are the Rényi orders of the adaptive rule, where the default ones do not suit: one order is the plain filter.
         """
-        name, budget = _text("name", name), declared(epsilon, delta, rule, orders)
+        name, budget = dataset_name(name), declared(epsilon, delta, rule, orders)
         with self._writing() as (connection, books):
             known = books.accounts.get(name)
             if known is None:
@@ -100,7 +100,7 @@ class Ledger:
         `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance). Nothing that depends on the
         data may leave the process before this returns.
         """
-        name, items = _text("name", dataset), _checked(spends)
+        name, items = dataset_name(dataset), _checked(spends)
         texts = {
             "plan_hash": _text("plan_hash", plan_hash),
             "note": _text("note", note, empty=True),
@@ -135,7 +135,7 @@ class Ledger:
 
     def preview(self, dataset: str, spends: Sequence[Spend]) -> Preview:
         """What a release would cost now. Another process may spend in the meantime: only `spend` decides."""
-        name, items = _text("name", dataset), _checked(spends)
+        name, items = dataset_name(dataset), _checked(spends)
         laws = self._prices.laws(items)
         with self._reading() as (connection, books):
             account = books.account(name)
@@ -157,7 +157,7 @@ class Ledger:
 
     def dataset(self, name: str) -> Dataset:
         """One data set; a LedgerError if its budget was never declared."""
-        name = _text("name", name)
+        name = dataset_name(name)
         with self._reading() as (_, books):
             return books.account(name).status(name)
 
@@ -166,7 +166,7 @@ class Ledger:
         with self._reading() as (_, books):
             if dataset is None:
                 return tuple(books.entries.values())
-            name = _text("name", dataset)
+            name = dataset_name(dataset)
             books.account(name)
             return tuple(entry for entry in books.entries.values() if entry.dataset == name)
 
@@ -232,6 +232,11 @@ class Ledger:
             self._books = Books()  # an interrupt may have come between two steps; the file knows
             raise
         return self._books
+
+
+def dataset_name(name: str) -> str:
+    """The name of a data set in its one spelling, or an InvalidParameterError."""
+    return _text("name", name)
 
 
 def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:

@@ -6,10 +6,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from html import escape
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.releases.estimate import Row
 from leastnoise.releases.plan import Plan
 
 if TYPE_CHECKING:
@@ -54,12 +53,20 @@ def in_words(release: Release) -> str:
     change = (
         "take away or add all rows of any one person" if plan.relation == "add/remove" else "exchange any one person for another"
     )
-    odds = f"{math.exp(release.epsilon):.3g}"
+    odds = rounded_up(math.exp(release.epsilon))
     return (
         f"If you {change}, the probability of any published result changes at most by the factor e^ε = {odds} "
-        f"(ε = {release.epsilon:.4g}), except with probability δ = {release.delta:g}. So whoever sees this page, whatever else "
-        "they know, learns hardly more about a person than if that person were not in the table."
+        f"(ε = {rounded_up(release.epsilon)}), except with probability δ = {release.delta:g}. So whoever sees this page, "
+        "whatever else they know, learns hardly more about a person than if that person were not in the table."
     )
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """A bound with a few digits: what is printed is never below it."""
+    if not (value > 0 and math.isfinite(value)):
+        return f"{value:g}"
+    exact = Decimal(value)
+    return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING)):.{digits + 1}g}"
 
 
 def law(release: Release) -> dict[str, Any]:
@@ -175,94 +182,3 @@ def as_csv(release: Release) -> str:
         cells = row.as_dict().values()
         writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell for cell in cells])
     return text.getvalue()
-
-
-# The page
-
-
-def page(release: Release) -> str:
-    """One HTML page without scripts, fonts or links to load."""
-    plan, made = release.plan, release.mechanism
-    title = escape(plan.about.get("title", plan.name))
-    warning = "" if release.entropy == "operating system" else f'<p class="warning">{escape(release.entropy)}</p>'
-    labelled = (
-        f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. "
-        "The intervals are those of the values before it.</p>"
-        if plan.postprocess
-        else ""
-    )
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b }}
-table {{ border-collapse: collapse; width: 100% }}
-th, td {{ text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums }} .warning {{ background: #b00020; color: #fff; padding: .6rem }}
-h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.15rem; margin-top: 2rem }} dt {{ font-weight: 600 }} dd {{ margin: 0 0 .4rem 0 }}
-</style></head><body>
-<h1>{title}</h1>{warning}
-<p>Published {escape(release.published)}. These numbers are noisy on purpose: the noise protects the people in the table.</p>
-<h2>What is guaranteed</h2>
-<p>{escape(in_words(release))}</p>
-<p>Protected is {escape(unit(plan))}. Neighbouring tables: {escape(plan.relation)} one person.
-This covers {escape(guarantee(release)["covers"])}.</p>
-<h2>The numbers</h2>
-<p>± is the half-width of a 95 % interval from noise alone: it does not cover sampling, missing answers or clipping.</p>{labelled}
-<table><thead><tr><th>Statistic</th><th>Group</th><th>Value</th><th>±</th><th>Noise std</th><th></th></tr></thead><tbody>
-{_table(release.rows)}
-</tbody></table>
-<h2>The noise</h2>
-<p>{escape(why(release))}</p>
-<p>{len(made.entries)} noisy answers, {len(made.draws)} draws. Entropy: {escape(release.entropy)}.</p>
-<h2>Record for the registry of deployments</h2>
-{_definitions(registry(release)["deployment"])}
-<p>Plan {release.plan.hash[:16]}…, result {release.hash[:16]}….</p>
-</body></html>
-"""
-
-
-def _table(rows: tuple[Row, ...]) -> str:
-    ranges: dict[str, tuple[float, float]] = {}
-    for row in rows:
-        low, high = ranges.get(row.statistic, (math.inf, -math.inf))
-        ranges[row.statistic] = min(low, row.value - row.half_width), max(high, row.value + row.half_width)
-    return "\n".join(
-        f'<tr><td>{escape(row.statistic)}</td><td>{escape(row.group)}</td><td class="n">{_shown(row.value, row.noise_std)}</td>'
-        f'<td class="n">{row.half_width:.3g}</td><td class="n">{row.noise_std:.3g}</td>'
-        f"<td>{_bar(row, *ranges[row.statistic])}</td></tr>"
-        for row in rows
-    )
-
-
-def _shown(value: float, std: float) -> str:
-    """No more digits than the noise leaves meaning to: two of its own."""
-    if not (std > 0 and math.isfinite(std) and math.isfinite(value)):
-        return f"{value:.6g}"
-    places = max(0, 1 - math.floor(math.log10(std)))
-    return f"{value:.{min(places, 12)}f}"
-
-
-def _bar(row: Row, low: float, high: float) -> str:
-    """An error bar on the common scale of its statistic."""
-    width = high - low
-    if not (width > 0 and math.isfinite(width)):
-        return ""
-
-    def at(value: float) -> str:
-        return f"{4 + 152 * (min(max(value, low), high) - low) / width:.1f}"
-
-    left, right = at(row.value - row.half_width), at(row.value + row.half_width)
-    label = f"{_shown(row.value, row.noise_std)} ± {row.half_width:.3g}"
-    return (
-        f'<svg width="160" height="16" role="img" aria-label="{label}"><line x1="{left}" x2="{right}" y1="8" y2="8" stroke="#555" '
-        f'stroke-width="2"/><circle cx="{at(row.value)}" cy="8" r="3.5" fill="#0b5cad"/></svg>'
-    )
-
-
-def _definitions(record: Any) -> str:
-    if isinstance(record, dict):
-        return "<dl>" + "".join(f"<dt>{escape(key)}</dt><dd>{_definitions(value)}</dd>" for key, value in record.items()) + "</dl>"
-    if isinstance(record, list):
-        return escape(", ".join(map(str, record)))
-    return escape(str(record)) or "–"

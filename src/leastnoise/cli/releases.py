@@ -1,0 +1,401 @@
+"""Commands on tables: release, and the ledger that keeps their budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leastnoise.cli.base import json_option, main, print_json, progress_bar
+from leastnoise.cli.pictures import plot_option
+from leastnoise.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from leastnoise.releases.ledger import Dataset, Ledger, Preview
+    from leastnoise.releases.mechanism import Mechanism
+    from leastnoise.releases.plan import Plan
+    from leastnoise.releases.run import Release
+
+_WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet", ".html": "to_html"}
+
+
+def _checked_outputs(context: click.Context, option: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Refused before anything is spent: a release whose numbers cannot be written is spent all the same."""
+    from leastnoise.errors import InvalidParameterError
+
+    for path in paths if not context.resilient_parsing else ():
+        target = Path(path)
+        if target.suffix.lower() not in _WRITERS:
+            raise InvalidParameterError("--out", path, f"to end in one of {', '.join(_WRITERS)}")
+        if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+            raise InvalidParameterError("--out", path, "to be in a folder that exists and can be written")
+        if target.suffix.lower() == ".parquet":
+            from leastnoise.releases.table import extra
+
+            extra("pyarrow.parquet", "tables")
+    return paths
+
+
+@main.command()
+@click.argument("plan", type=click.Path(dir_okay=False))
+@click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that keeps the budget of the plan's data set.")
+@click.option("--no-ledger", is_flag=True, help="Release without a ledger: nothing adds up what several releases cost.")
+@click.option("--preview", is_flag=True, help="Only say what the plan would give and cost. No row is read, nothing is spent.")
+@click.option(
+    "--out",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    callback=_checked_outputs,
+    metavar="FILE",
+    help="Write the numbers (.csv, .json, .parquet) or the report for the public (.html); may be given several times.",
+)
+@plot_option
+@json_option
+def release(
+    plan: str, ledger: str | None, no_ledger: bool, preview: bool, out: tuple[str, ...], plot: str | None, as_json: bool
+) -> None:
+    """Release the statistics of a plan from a table, with the least noise its guarantee allows.
+
+    PLAN is a TOML file: source, privacy unit, bounds, statistics, epsilon and delta. The budget of its data set is declared once,
+    with `leastnoise ledger open`. Values are shown with ±, the half-width of a 95 % interval from noise alone.
+
+    \b
+    What would it give, and what would it cost?
+      leastnoise release plan.toml --ledger budget.ledger --preview
+    Release, write the numbers and the report:
+      leastnoise release plan.toml --ledger budget.ledger --out numbers.csv --out report.html
+    """
+    from leastnoise.errors import InvalidParameterError
+    from leastnoise.releases.ledger import Ledger
+    from leastnoise.releases.mechanism import mechanism
+    from leastnoise.releases.plan_file import load_plan
+    from leastnoise.releases.run import release as carry_out
+
+    if (ledger is None) != no_ledger and not (preview and ledger is None):
+        raise InvalidParameterError("--ledger", ledger, "to be given, or else --no-ledger")
+    if preview and (out or plot):
+        raise InvalidParameterError("--preview", True, "to stand without --out and --plot: there is nothing to write")
+    wanted = load_plan(plan)
+    if ledger is not None and not Path(ledger).exists():
+        raise InvalidParameterError("--ledger", ledger, "to be a ledger; make it with: leastnoise ledger open")
+    book = Ledger(ledger, read_only=preview) if ledger is not None else None
+    try:
+        with progress_bar() as told:
+            if preview:
+                told("designing the noise", 0.0)
+                made = mechanism(wanted)
+            else:
+                done = carry_out(wanted, ledger=book, progress=told)
+        if preview:
+            _show_preview(wanted, made, book, as_json)
+            return
+        problems = _written(done, out, plot)
+        _show_release(done, book, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
+    finally:
+        if book is not None:
+            book.close()
+    if problems:
+        click.echo("leastnoise: The release was made and its numbers are above, but " + "; ".join(problems), err=True)
+        raise SystemExit(2)
+
+
+def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
+    problems = []
+    for path in out:
+        try:
+            getattr(done, _WRITERS[Path(path).suffix.lower()])(path)
+        except OSError as error:
+            problems.append(f"{path} could not be written: {error.strerror or error}")
+    if plot is not None:
+        from leastnoise.plots import release_sheet
+
+        try:
+            release_sheet(done).save(plot)
+        except OSError as error:
+            problems.append(f"{plot} could not be written: {error.strerror or error}")
+    return problems
+
+
+def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_json: bool) -> None:
+    if as_json:
+        print_json(done.as_dict() | {"files": list(files)})
+        return
+    made, dataset = done.mechanism, done.plan.dataset or done.plan.name
+    click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}, {done.engine}\n")
+    grouped = any(row.group for row in done.rows)
+    head = ["statistic", *(["group"] if grouped else []), "value", "± 95 %"]
+    cells = [
+        [row.statistic, *([row.group] if grouped else []), _number(row.value, row.half_width), _width(row.half_width)]
+        for row in done.rows
+    ]
+    print_table(head, cells, left=2 if grouped else 1)
+    click.echo("\n±: half-width of a 95 % interval from noise alone" + _processed(done.plan) + ".")
+    click.echo(_gain(made))
+    if book is not None:
+        click.echo(_left(book.dataset(dataset)))
+    for path in files:
+        click.echo(f"written: {path}")
+
+
+def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: bool) -> None:
+    from leastnoise.releases.outlook import outlook
+
+    rows = outlook(plan, made)
+    dataset = plan.dataset or plan.name
+    cost = None if book is None else book.preview(dataset, made.spends)
+    if as_json:
+        print_json(
+            {
+                "plan_hash": plan.hash,
+                "epsilon": made.epsilon,
+                "delta": made.delta,
+                "layout": made.layout,
+                "gaussian_epsilon": made.gaussian_epsilon,
+                "gaussian_factor": made.gaussian_factor,
+                "statistics": [vars(row) for row in rows],
+                "ledger": None if cost is None else {"dataset": dataset, **vars(cost)},
+            }
+        )
+        return
+    click.echo(f"{plan.name}: epsilon = {made.epsilon:.6g} at delta = {made.delta:g}. No row was read, nothing was spent.\n")
+    head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
+    cells = [
+        [row.statistic, row.kind, str(row.groups), f"{row.noise_std:.4g}", _width(row.half_width), _divided(row.of_sum)]
+        for row in rows
+    ]
+    print_table(head, cells, left=2, last_left=True)
+    click.echo()
+    click.echo(_gain(made))
+    if cost is not None:
+        click.echo(_would_cost(dataset, cost))
+
+
+def _divided(of_sum: bool) -> str:
+    return "of the sum; divide by the number of rows" if of_sum else ""
+
+
+def _processed(plan: Plan) -> str:
+    return f", before post-processing ({', '.join(plan.postprocess)})" if plan.postprocess else ""
+
+
+def _gain(made: Mechanism) -> str:
+    return (
+        f"Gaussian noise with the same guarantee would be {made.gaussian_factor:.3g} times as large; "
+        f"Gaussian noise of the same size would cost epsilon = {made.gaussian_epsilon:.4g}."
+    )
+
+
+def _left(account: Dataset) -> str:
+    return (
+        f"ledger: {account.name!r} has spent epsilon = {account.spent:.6g} of {account.epsilon:g} "
+        f"at delta = {account.delta:g} in {account.releases} release(s)"
+    )
+
+
+def _would_cost(dataset: str, cost: Preview) -> str:
+    verdict = f"allowed, {cost.remaining:.4g} left" if cost.allowed else "REFUSED"
+    return f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: {verdict}"
+
+
+def _number(value: float, width: float) -> str:
+    """As many digits as the noise leaves meaning: the ± has two."""
+    import math
+
+    if not (math.isfinite(value) and width > 0.0):
+        return f"{value:g}"
+    digits = max(0, 1 - math.floor(math.log10(width)))
+    return f"{value:,.{digits}f}"
+
+
+def _width(width: float) -> str:
+    return _number(width, width)
+
+
+@main.group()
+def ledger() -> None:
+    """The ledger: what every data set may spend, and every release that spent it.
+
+    \b
+      leastnoise ledger open budget.ledger patients --epsilon 2 --delta 1e-6
+      leastnoise ledger show budget.ledger
+      leastnoise ledger check budget.ledger
+    """
+
+
+_file = click.argument("file", type=click.Path(dir_okay=False))
+
+
+@ledger.command("open")
+@_file
+@click.argument("dataset")
+@click.option("--epsilon", type=float, required=True, help="ε over all releases of the data set, for ever.")
+@click.option("--delta", type=float, required=True, help="δ over all releases; well below 1/people.")
+@click.option(
+    "--rule",
+    type=click.Choice(["adaptive", "fixed in advance"]),
+    default="adaptive",
+    show_default=True,
+    help="adaptive: later releases may depend on earlier answers. fixed in advance: tighter, but only if they do not.",
+)
+@json_option
+def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str, as_json: bool) -> None:
+    """Declare the budget of a data set, in FILE, which is made if it is missing. A budget can never be changed.
+
+    \b
+      leastnoise ledger open budget.ledger patients --epsilon 2 --delta 1e-6
+    """
+    from leastnoise.releases.ledger import Ledger
+
+    _check_budget(dataset, epsilon, delta, rule)  # before the file is made
+    with Ledger(file) as book:
+        made = book.open_dataset(dataset, epsilon=epsilon, delta=delta, rule=rule)
+    if as_json:
+        print_json(_account(made))
+        return
+    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {file}")
+
+
+def _check_budget(dataset: str, epsilon: float, delta: float, rule: str) -> None:
+    from leastnoise.releases.accounting import declared
+    from leastnoise.releases.ledger import dataset_name
+
+    dataset_name(dataset)
+    declared(epsilon, delta, rule)
+
+
+@ledger.command("show")
+@_file
+@json_option
+def ledger_show(file: str, as_json: bool) -> None:
+    """Budgets, what is spent, and every release.
+
+    \b
+      leastnoise ledger show budget.ledger
+    """
+    from leastnoise.releases.ledger import Ledger
+
+    with Ledger(file, read_only=True) as book:
+        if as_json:
+            print_json(
+                {
+                    "ledger": file,
+                    "head": book.head,
+                    "datasets": [_account(account) for account in book.datasets()],
+                    "releases": [_entry(entry) for entry in book.entries()],
+                }
+            )
+        else:
+            click.echo(book.show(), nl=False)
+
+
+@ledger.command("spend")
+@_file
+@click.argument("dataset")
+@click.argument("law", type=click.Path(exists=True, dir_okay=False))
+@click.option("--plan", required=True, help="What is released: a name or a hash by which it can be found again.")
+@click.option("--uses", type=int, default=1, show_default=True, help="How many draws of the law.")
+@click.option("--sensitivity", type=float, default=1.0, show_default=True, help="How much one person can move one answer.")
+@click.option("--note", default="", help="Anything to remember.")
+@click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
+@json_option
+def ledger_spend(
+    file: str, dataset: str, law: str, plan: str, uses: int, sensitivity: float, note: str, preview: bool, as_json: bool
+) -> None:
+    """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or refuse it.
+
+    Run it before anything is revealed: when it exits with 0 the spend is on the disk.
+
+    \b
+      leastnoise ledger spend budget.ledger patients noise.json --uses 10 --plan "ten counts, March"
+    """
+    from leastnoise.cli.laws import saved_law
+    from leastnoise.releases.ledger import Ledger, Spend
+
+    spends = [Spend(saved_law(law), sensitivity, uses)]
+    with Ledger(_existing(file), read_only=preview) as book:
+        if preview:
+            cost = book.preview(dataset, spends)
+            if as_json:
+                print_json({"dataset": dataset, **vars(cost)})
+            else:
+                click.echo(_would_cost(dataset, cost))
+            raise SystemExit(0 if cost.allowed else 1)
+        entry = book.spend(dataset, spends, plan_hash=plan, note=note)
+        if as_json:
+            print_json(_entry(entry))
+            return
+        click.echo(f"recorded as release {entry.id}")
+        click.echo(_left(book.dataset(dataset)))
+
+
+@ledger.command("export")
+@_file
+@click.option("--format", type=click.Choice(["json", "csv"]), default="json", show_default=True)
+@click.option("--out", type=click.Path(dir_okay=False), help="Write to this file instead of standard output.")
+def ledger_export(file: str, format: str, out: str | None) -> None:
+    """Everything in the ledger as JSON (budgets, releases, laws), or the releases as CSV.
+
+    \b
+      leastnoise ledger export budget.ledger --format csv --out releases.csv
+    """
+    from leastnoise.releases.ledger import Ledger
+    from leastnoise.storage import write_whole
+
+    with Ledger(file, read_only=True) as book:
+        text = book.export(format)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+        click.echo(f"written: {out}", err=True)
+
+
+@ledger.command("check")
+@_file
+@click.option("--head", help="A head printed earlier, which must still be in the chain.")
+@click.option("--every-release", is_flag=True, help="Recompute tight composition for every release, not only first and newest.")
+@json_option
+def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool) -> None:
+    """Verify the chain of hashes and recompute every cost from the laws; exit 1 if anything does not match.
+
+    Keep the head it prints somewhere else: it proves later that nothing before it was changed.
+
+    \b
+      leastnoise ledger check budget.ledger
+    """
+    from leastnoise.releases.ledger import Ledger
+
+    with Ledger(file, read_only=True) as book:
+        found = book.check(head=head, every_entry=every_release)
+    if as_json:
+        print_json(
+            {"ledger": file, "ok": found.ok, "releases": found.entries, "head": found.head, "problems": list(found.problems)}
+        )
+    else:
+        for problem in found.problems:
+            click.echo(f"problem  {problem}")
+        click.echo(f"{'whole' if found.ok else 'NOT WHOLE'}: {found.entries} release(s), head {found.head}")
+    if not found.ok:
+        raise SystemExit(1)
+
+
+def _existing(file: str) -> str:
+    """A typing error in the name must not start a new ledger."""
+    from leastnoise.errors import InvalidParameterError
+
+    if not Path(file).exists():
+        raise InvalidParameterError("FILE", file, "to be a ledger; make it with: leastnoise ledger open")
+    return file
+
+
+def _account(account: Dataset) -> dict[str, Any]:
+    return {**vars(account), "remaining": account.remaining}
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(entry)

@@ -1,0 +1,91 @@
+"""The command that opens the explorer."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+import sys
+
+import click
+
+from leastnoise.cli.base import json_option, main, print_json
+
+_CONNECTIONS = 512  # open at once; more are refused with a plain 503
+_GRACE = 2  # seconds that open requests have when the server stops
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; anything but loopback is reachable by others.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option("--name", "names", multiple=True, help="A further host name the server answers to; may be repeated.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes that design; by default one for each processor, at most 4.")
+@click.option("--open/--no-open", "opens", default=None, help="Open the page in a browser; by default when started from a terminal.")
+@json_option
+def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, opens: bool | None, as_json: bool) -> None:
+    """Open the explorer: a local page that shows what ε, δ and the number of answers buy.
+
+    It designs noise and never sees data. Only this machine can reach it unless --host says otherwise. Ctrl-C stops it.
+
+    \b
+      leastnoise serve
+      leastnoise serve --port 0 --no-open --json
+    """
+    try:
+        import uvicorn
+
+        from leastnoise.web.app import Limits, application
+    except ImportError as error:
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio"):
+            raise
+        click.echo("leastnoise: The explorer needs starlette and uvicorn: pip install 'leastnoise[web]'", err=True)
+        raise SystemExit(2) from None
+
+    listening = _listening(host, port)
+    address, port = listening.getsockname()[:2]
+    shown = "localhost" if ipaddress.ip_address(address).is_unspecified else address
+    url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
+    if not ipaddress.ip_address(address).is_loopback:
+        click.echo(
+            f"leastnoise: Warning: {address} is not a loopback address. Everybody on its network can use this page, without a "
+            "password and without encryption.",
+            err=True,
+        )
+
+    def started() -> None:
+        if as_json:
+            print_json({"url": url})
+            sys.stdout.flush()
+        else:
+            click.echo(f"The explorer is at {url} (Ctrl-C stops it)")
+        if opens or (opens is None and not as_json and sys.stdout.isatty()):
+            click.launch(url)
+
+    limits = Limits(workers=workers or min(os.cpu_count() or 1, 4))
+    config = uvicorn.Config(
+        application(limits, names, started),
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens already, so that a port in use is known before anything is started."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, protocol)
+        if os.name == "posix":
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(place)
+        found.listen(128)
+    except OSError as error:
+        reason = "is already in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror or error}"
+        click.echo(f"leastnoise: Port {port} of {host} {reason}; choose another with --port.", err=True)
+        raise SystemExit(2) from None
+    return found

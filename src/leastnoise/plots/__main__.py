@@ -1,0 +1,46 @@
+"""The two pictures of the README: python -m leastnoise.plots docs/images."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from leastnoise.classic import gaussian, laplace
+from leastnoise.designer.compare import Row
+from leastnoise.designer.design import design
+from leastnoise.plots import batch_comparison, comparison, density
+from leastnoise.plots.style import OURS, Sheet, power_of_ten
+
+SIGMA, DELTA, ANSWERS = 8.0, 1e-6, 10
+BATCHES = (1, 2, 5, 10, 15, 20, 30, 40, 50, 60)
+
+
+def law_and_rivals() -> Sheet:
+    """Noise for ten answers one by one: the tails that matter, and what each law costs."""
+    best = design(delta=DELTA, sigma=SIGMA, compositions=ANSWERS)
+    sheet = Sheet(1, 2, 10.0, 3.9, width_ratios=(1.15, 1.0))
+    tails, cost = sheet.axes
+    density({"Gaussian": gaussian(SIGMA), "Laplace": laplace(SIGMA), OURS: best.noise}, log=True, ax=tails)
+    tails.set_title(f"three laws of the same standard deviation, σ = {SIGMA:g}")
+    rows = [Row(OURS, best.epsilon, None), *(Row(name, epsilon, None) for name, epsilon in best.rivals.items())]
+    comparison(rows, ax=cost)
+    cost.set_title(f"ε of ten releases at δ = {power_of_ten(DELTA)}")
+    return sheet
+
+
+def batches() -> Sheet:
+    """Answers released together: what one joint draw saves."""
+    sheet = Sheet(1, 1, 6.8, 4.2)
+    batch_comparison(delta=DELTA, sigma=SIGMA, batches=BATCHES, ax=sheet.axes[0])
+    return sheet
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, sheet in (("law-vs-rivals", law_and_rivals()), ("batch", batches())):
+        sheet.save(folder / f"{name}.png")
+        sheet.save(folder / f"{name}.svg")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())

@@ -1,0 +1,50 @@
+"""What a plan will give, before any row is read: the error of each statistic, and what the ledger would say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leastnoise.releases.estimate import CONFIDENCE
+from leastnoise.releases.mechanism import Mechanism
+from leastnoise.releases.plan import Plan, group_titles
+from leastnoise.releases.sensitivity import answers_for
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """One statistic of a plan. `noise_std` and `half_width` (95 %) are in its own units, or, where `of_sum`, those of the sum that
+    will be divided by a noisy number of rows."""
+
+    statistic: str
+    kind: str
+    groups: int
+    noise_std: float
+    half_width: float
+    of_sum: bool
+
+
+def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
+    """The error that noise alone puts on every statistic; the same in each of its groups."""
+    place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
+    blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
+    laws = made.law_of
+    found = []
+    for statistic in plan.statistics:
+        # The first answer of a mean is its sum; of a variance the second, the sum of squares, leads.
+        answer = answers_for(statistic)[1 if statistic.kind == "variance" else 0]
+        index = place[blocks[statistic.group_by], 0, answer]
+        scale = made.entries[index].sensitivity * float(answer.unit)
+        ratio = statistic.kind in ("mean", "variance")
+        scale /= statistic.public_n if ratio and statistic.public_n is not None else 1.0
+        law = laws[index].noise
+        found.append(
+            Outlook(
+                statistic.name,
+                statistic.kind,
+                len(group_titles(statistic.group_by)),
+                law.std * scale,
+                law.interval(CONFIDENCE) * scale,
+                ratio and statistic.public_n is None,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,279 @@
+"""`leastnoise release` and `leastnoise ledger`, as a steward and as a script."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from leastnoise import Ledger, exact, laplace
+from leastnoise.cli import main
+from leastnoise.lattice import LatticeNoise
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+
+PLAN = """
+name = "ages"
+dataset = "people"
+epsilon = {epsilon}
+delta = 1e-9
+relation = "replace"
+one_row_per_person = true
+
+[source]
+csv = "people.csv"
+
+[[statistic]]
+kind = "mean"
+name = "age"
+column = "age"
+lower = 0
+upper = 100
+pitch = 1
+missing = 50
+public_n = 400
+
+[[statistic]]
+kind = "histogram"
+name = "towns"
+group_by = {{ town = ["north", "south"] }}
+"""
+SECRET = 77.25  # stands in the table only
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """A folder with a table, a plan and a ledger."""
+    with (tmp_path / "people.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "town"])
+        writer.writerows([[20 + i % 60, "north" if i % 4 else "south"] for i in range(399)])
+        writer.writerow([SECRET, "north"])
+    (tmp_path / "plan.toml").write_text(PLAN.format(epsilon=1.0))
+    done = run("ledger", "open", tmp_path / "budget.ledger", "people", "--epsilon", "2.2", "--delta", "1e-6")
+    assert done.exit_code == 0, done.output
+    return tmp_path
+
+
+def refused(result):
+    """Bad input: one sentence on standard error, exit 2, nothing else."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr.startswith("leastnoise: ")
+    assert str(SECRET) not in result.stderr
+    return result.stderr
+
+
+def test_a_release_prints_writes_and_spends(desk):
+    names = ["numbers.csv", "numbers.json", "numbers.parquet", "report.html"]
+    outputs = [argument for name in names for argument in ("--out", desk / name)]
+    result = run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", *outputs, "--plot", desk / "bars.png")
+    assert result.exit_code == 0, result.output
+    assert "Gaussian noise with the same guarantee would be" in result.output
+    assert "'people' has spent epsilon = " in result.output
+    for name in [*names, "bars.png"]:
+        assert (desk / name).stat().st_size > 100
+        assert f"written: {desk / name}" in result.output
+    content = json.loads((desk / "numbers.json").read_text())
+    values = {(row["statistic"], row["group"]): row for row in content["statistics"]}
+    assert set(values) == {("age", ""), ("towns", "town = north"), ("towns", "town = south")}
+    row = values["towns", "town = south"]
+    assert abs(row["value"] - 100) < 8 * row["half_width_95"]  # noise of ±: eight of them is beyond any draw
+    with Ledger(desk / "budget.ledger", read_only=True) as book:
+        entry = book.entries("people")[0]
+        assert entry.result_hash == content["result_hash"]
+        assert entry.epsilon_after == pytest.approx(content["guarantee"]["epsilon"], rel=1e-4)
+
+
+def test_json_is_the_release(desk):
+    result = run("release", desk / "plan.toml", "--no-ledger", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["format"] == "leastnoise.release"
+    assert found["ledger_entry"] is None
+    assert found["files"] == []
+
+
+def test_a_preview_reads_nothing_and_spends_nothing(desk):
+    (desk / "people.csv").unlink()
+    for ledger in ([], ["--ledger", desk / "budget.ledger"]):
+        text = run("release", desk / "plan.toml", *ledger, "--preview")
+        assert text.exit_code == 0, text.output
+        assert "No row was read, nothing was spent." in text.output
+    assert "would go from epsilon = 0 to " in text.output
+    found = json.loads(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview", "--json").stdout)
+    assert found["ledger"]["allowed"]
+    assert [row["statistic"] for row in found["statistics"]] == ["age", "towns"]
+    assert found["statistics"][0]["half_width"] > found["statistics"][0]["noise_std"] > 0
+    with Ledger(desk / "budget.ledger", read_only=True) as book:
+        assert book.entries() == ()
+
+
+def test_the_preview_says_the_error_that_the_release_has(desk):
+    said = json.loads(run("release", desk / "plan.toml", "--preview", "--json").stdout)["statistics"]
+    made = json.loads(run("release", desk / "plan.toml", "--no-ledger", "--json").stdout)["statistics"]
+    for row in made:
+        expected = next(other for other in said if other["statistic"] == row["statistic"])
+        assert row["noise_std"] == pytest.approx(expected["noise_std"], rel=1e-9)
+        assert row["half_width_95"] == pytest.approx(expected["half_width"], rel=1e-9)
+
+
+def test_the_budget_ends(desk):
+    for _ in range(2):
+        assert run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger").exit_code == 0
+    message = refused(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--out", desk / "third.csv"))
+    assert "The release is refused: 'people' has spent epsilon=" in message
+    assert not (desk / "third.csv").exists()
+    preview = run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview")
+    assert "REFUSED" in preview.output
+    with Ledger(desk / "budget.ledger", read_only=True) as book:
+        assert len(book.entries()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan.toml"], "--ledger"),
+        (["plan.toml", "--ledger", "budget.ledger", "--no-ledger"], "--ledger"),
+        (["plan.toml", "--ledger", "missing.ledger"], "leastnoise ledger open"),
+        (["plan.toml", "--ledger", "people.csv"], "people.csv"),
+        (["missing.toml", "--no-ledger"], "missing.toml"),
+        (["people.csv", "--no-ledger"], "not valid TOML"),
+        (["plan.toml", "--no-ledger", "--out", "numbers.xlsx"], ".parquet"),
+        (["plan.toml", "--no-ledger", "--out", "nowhere/numbers.csv"], "folder"),
+        (["plan.toml", "--no-ledger", "--plot", "picture.gif"], "picture.gif"),
+        (["plan.toml", "--preview", "--out", "numbers.csv"], "--preview"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_requests_are_refused_before_anything_is_spent(desk, monkeypatch, arguments, words):
+    monkeypatch.chdir(desk)
+    before = sorted(os.listdir(desk))
+    assert words in refused(run("release", *arguments))
+    assert sorted(os.listdir(desk)) == before
+    with Ledger("budget.ledger", read_only=True) as book:
+        assert book.entries() == ()
+
+
+def test_a_missing_table_costs_nothing(desk):
+    (desk / "people.csv").unlink()
+    refused(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger"))
+    with Ledger(desk / "budget.ledger", read_only=True) as book:
+        assert book.entries() == ()
+
+
+def test_what_cannot_be_written_is_still_shown(desk):
+    too_long = desk / ("a" * 300 + ".csv")  # only the operating system knows, once the release is made
+    result = run("release", desk / "plan.toml", "--no-ledger", "--out", too_long)
+    assert result.exit_code == 2
+    assert "age" in result.stdout
+    assert "The release was made and its numbers are above, but" in result.stderr
+    assert "could not be written" in result.stderr
+
+
+def test_the_ledger_from_declaration_to_audit(desk):
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
+    again = run("ledger", "open", book, "people", "--epsilon", "2.2", "--delta", "1e-6")
+    assert again.exit_code == 0  # declaring the same again changes nothing
+    assert "declared already" in refused(run("ledger", "open", book, "people", "--epsilon", "9", "--delta", "1e-6"))
+    preview = json.loads(run("ledger", "spend", book, "people", law, "--plan", "March", "--preview", "--json").stdout)
+    spent = json.loads(run("ledger", "spend", book, "people", law, "--plan", "March", "--uses", "2", "--json").stdout)
+    assert preview["allowed"]
+    assert 0 < preview["epsilon_after"] < spent["epsilon_after"] < 0.22
+    assert spent["plan_hash"] == "March"
+    too_much = run("ledger", "spend", book, "people", law, "--plan", "April", "--uses", "900", "--preview")
+    assert too_much.exit_code == 1
+    assert "REFUSED" in too_much.output
+    refused(run("ledger", "spend", book, "people", law, "--plan", "April", "--uses", "900"))
+    shown = run("ledger", "show", book)
+    assert "people" in shown.output
+    assert "adaptive" in shown.output
+    state = json.loads(run("ledger", "show", book, "--json").stdout)
+    assert state["datasets"][0]["releases"] == 1
+    checked = json.loads(run("ledger", "check", book, "--every-release", "--json").stdout)
+    assert checked["ok"]
+    assert checked["head"] == state["head"]
+    exported = json.loads(run("ledger", "export", book).stdout)
+    assert len(exported["laws"]) == 1
+    assert run("ledger", "export", book, "--format", "csv", "--out", desk / "ledger.csv").exit_code == 0
+    assert len((desk / "ledger.csv").read_text().splitlines()) == 2
+
+
+def test_a_ledger_that_was_changed_is_found(desk):
+    book = desk / "budget.ledger"
+    other = run("ledger", "check", book, "--head", "0" * 64)
+    assert other.exit_code == 1
+    assert "NOT WHOLE" in other.output
+    content = bytearray(book.read_bytes())
+    at = content.find(b"people")
+    content[at : at + 6] = b"peopel"
+    book.write_bytes(content)
+    found = run("ledger", "check", book)
+    assert found.exit_code == 1
+    assert "problem" in found.output
+    refused(run("ledger", "spend", book, "people", _law(desk), "--plan", "x"))
+
+
+def _law(folder: Path) -> Path:
+    laplace(10.0).save(folder / "laplace.json")
+    return folder / "laplace.json"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "missing.ledger"],
+        ["check", "missing.ledger"],
+        ["export", "missing.ledger"],
+        ["open", "new.ledger", "people", "--epsilon", "-1", "--delta", "1e-6"],
+        ["open", "new.ledger", "people", "--epsilon", "1", "--delta", "2"],
+        ["open", "new.ledger", " ", "--epsilon", "1", "--delta", "1e-6"],
+        ["spend", "missing.ledger", "people", "laplace.json", "--plan", "x"],
+        ["spend", "budget.ledger", "nobody", "laplace.json", "--plan", "x"],
+        ["spend", "budget.ledger", "people", "laplace.json", "--plan", "x", "--uses", "0"],
+        ["spend", "budget.ledger", "people", "plan.toml", "--plan", "x"],
+    ],
+    ids=" ".join,
+)
+def test_bad_ledger_commands_change_nothing(desk, monkeypatch, arguments):
+    _law(desk)
+    monkeypatch.chdir(desk)
+    before = {name: (desk / name).read_bytes() for name in sorted(os.listdir(desk))}
+    refused(run("ledger", *arguments))
+    assert {name: (desk / name).read_bytes() for name in sorted(os.listdir(desk))} == before
+
+
+def test_an_interrupt_is_clean(desk):
+    """Ctrl-C while the noise is designed: exit 130, no traceback, nothing spent."""
+    code = (
+        "import time, leastnoise.releases.mechanism as made\n"
+        "made.mechanism = lambda plan: (print('designing', flush=True), time.sleep(60))\n"
+        "from leastnoise.cli import main\n"
+        "main()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, "release", "plan.toml", "--ledger", "budget.ledger"],
+        cwd=desk,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline() == "designing\n"
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert "Traceback" not in errors
+    assert child.returncode == 130
+    with Ledger(desk / "budget.ledger", read_only=True) as book:
+        assert book.entries() == ()
