@@ -21,6 +21,7 @@ from leastnoise import (
     cube,
     discrete_gaussian,
     generalized_gaussian,
+    sphere,
 )
 from leastnoise.artefact import certify, read_artefact, verify, write_artefact
 from leastnoise.sampling import exact
@@ -248,3 +249,37 @@ def test_steps_that_fall_short_of_the_sensitivity_are_refused() -> None:
     short = LatticeNoise(LAW.shell_masses, None, step=float(np.nextafter(1 / 3, 0.0)))
     with pytest.raises(UnsupportedError, match="fall short"):
         certify(short, delta=1e-6, sensitivity=1.0)
+
+
+@pytest.fixture
+def ball(tmp_path: Path) -> Path:
+    file = tmp_path / "ball.json"
+    write_artefact(certify(sphere(8.0, 60), delta=1e-6, compositions=2, problem={"sigma": 8.0}), file)
+    return file
+
+
+def test_the_sphere_is_written_read_and_verified(ball: Path) -> None:
+    artefact = read_artefact(ball)
+    assert artefact.noise == sphere(8.0, 60)
+    assert artefact.guarantee.epsilon == PrivacyLoss.of(sphere(8.0, 60), 1.0).compose(2).epsilon(1e-6)
+    found = verify(ball)
+    assert found.ok
+    assert found.recomputed == artefact.guarantee
+    assert artefact.noise.release(np.zeros((3, 60))).shape == (3, 60)
+
+
+@pytest.mark.parametrize("resign", [False, True])
+@pytest.mark.parametrize(
+    ("field", "value"), [("scale", 0.5), ("batch", 59), ("step", 2.0), ("pitch", "1/7"), ("body", "cube"), ("scale", -1.0)]
+)
+def test_an_edited_sphere_is_noticed(ball: Path, field: str, value: Any, resign: bool) -> None:
+    edit(ball, lambda content: content["law"].update({field: value}), resign=resign)
+    try:
+        assert not verify(ball).ok
+    except InvalidFileError:
+        assert field in ("body", "scale")
+
+
+def test_a_sphere_for_another_sensitivity_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="to divide"):
+        certify(sphere(8.0, 60), delta=1e-6, sensitivity=0.9999999)

@@ -1,7 +1,8 @@
-"""A law with its guarantee as one file, `noise.json`, that anyone can check: the guarantee follows from the integer weights alone.
+"""A law with its guarantee as one file, `noise.json`, that anyone can check: the guarantee follows from the law in it alone.
 
 {"format": "leastnoise.artefact", "version": 1, "sha256": "…", "content": {
   "law":        {"domain", "batch", "step", "pitch", "bits", "first", "weights": ["hex", …]},    of the shells first, first+1, …
+                or {"body": "sphere", "batch", "step", "pitch", "scale"},    density ∝ e^(−‖z‖₂/scale), rounded to the pitch
   "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"},
   "charges":    {"unbounded", "deviation"},       probability a release charged to δ: a shift leaves the support; empty inner shells
   "accountant": {"name", "version", "accuracy", "most_points"},
@@ -26,6 +27,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from leastnoise.ball import PITCHES, BallNoise
 from leastnoise.classic import shift_in_steps
 from leastnoise.errors import (
     AccountingError,
@@ -43,6 +45,7 @@ from leastnoise.noise import Noise
 from leastnoise.privacy.compose import Settings
 from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.privacy.tables import single_loss
+from leastnoise.sampling.ball import ball_pitch
 from leastnoise.sampling.draws import exact_step, pitch, simple_fraction
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
 from leastnoise.storage import write_whole
@@ -52,6 +55,7 @@ VERSION = 1
 ACCOUNTANT = "connect-the-dots, tilted FFT"
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
 _MOST_SHELLS = 1 << 24
+_SPHERE = "sphere"
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Charges:
 class Artefact:
     """An exact law, its guarantee, and what they were made for."""
 
-    noise: LatticeNoise
+    noise: LatticeNoise | BallNoise
     guarantee: Guarantee
     charges: Charges
     settings: Settings = DEFAULT
@@ -127,7 +131,7 @@ def certify(
     return Artefact(law, guarantee, _charges(law, guarantee.sensitivity), DEFAULT, stated, plain)
 
 
-def judged(noise: LatticeNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
+def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
     """The guarantee that the judge gives."""
     delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), positive("sensitivity", sensitivity)
     _check_lattice(noise, s)
@@ -186,50 +190,45 @@ def verify(path: str | PathLike[str]) -> Verification:
         for name, ours, theirs in comparisons
         if not math.isclose(ours, theirs, rel_tol=_SAME, abs_tol=0.0)
     ]
-    stated_pitch, lattice_pitch = content["law"]["pitch"], str(pitch(artefact.noise))
+    stated_pitch, lattice_pitch = content["law"]["pitch"], str(_pitch(artefact.noise))
     if stated_pitch != lattice_pitch:
         mismatches.append(f"The stated pitch is {stated_pitch!r}; the step gives {lattice_pitch!r}.")
     return Verification(stated, found, charges, tuple(mismatches))
 
 
-def _exact_law(noise: Noise) -> LatticeNoise:
+def _exact_law(noise: Noise) -> LatticeNoise | BallNoise:
+    if isinstance(noise, BallNoise):
+        return noise  # drawn exactly as it is
     law = lattice_form(noise)
     if integer_weights(law) is None:
         raise UnsupportedError("Only a law with integer weights has a guarantee to verify; make it exact(noise, delta=..., ...).")
     return law
 
 
-def _check_lattice(noise: LatticeNoise, sensitivity: float) -> None:
+def _check_lattice(noise: LatticeNoise | BallNoise, sensitivity: float) -> None:
     """The steps must span the sensitivity in exact arithmetic, or rounding an answer could move it a place further than judged."""
     m = shift_in_steps(sensitivity, noise.step)
-    if m * exact_step(noise) < simple_fraction(sensitivity):
+    step = ball_pitch(noise) * PITCHES if isinstance(noise, BallNoise) else exact_step(noise)
+    if m * step < simple_fraction(sensitivity):
         raise UnsupportedError(
-            f"{m} steps of {exact_step(noise)} fall short of the sensitivity {simple_fraction(sensitivity)} in exact arithmetic; "
+            f"{m} steps of {step} fall short of the sensitivity {simple_fraction(sensitivity)} in exact arithmetic; "
             "choose a step that divides it."
         )
 
 
-def _charges(noise: LatticeNoise, sensitivity: float) -> Charges:
+def _pitch(noise: LatticeNoise | BallNoise) -> Fraction:
+    return ball_pitch(noise) if isinstance(noise, BallNoise) else pitch(noise)
+
+
+def _charges(noise: LatticeNoise | BallNoise, sensitivity: float) -> Charges:
     loss = single_loss(noise, sensitivity)
     return Charges(loss.infinite, loss.deviation)
 
 
 def _content(artefact: Artefact) -> dict[str, Any]:
     noise, guarantee = artefact.noise, artefact.guarantee
-    law = integer_weights(noise)
-    if law is None:
-        raise UnsupportedError("Only a law with integer weights can be written as an artefact.")
-    first = next(k for k, weight in enumerate(law.weights) if weight)
     return {
-        "law": {
-            "domain": noise.domain,
-            "batch": noise.dimension,
-            "step": noise.step,
-            "pitch": str(pitch(noise)),
-            "bits": law.bits,
-            "first": first,
-            "weights": [f"{weight:x}" for weight in law.weights[first:]],
-        },
+        "law": _law(noise),
         "guarantee": {
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
@@ -245,6 +244,25 @@ def _content(artefact: Artefact) -> dict[str, Any]:
         "variance": noise.variance,
         "problem": dict(artefact.problem),
         "rivals": dict(artefact.rivals),
+    }
+
+
+def _law(noise: LatticeNoise | BallNoise) -> dict[str, Any]:
+    if isinstance(noise, BallNoise):
+        shape = {"batch": noise.dimension, "step": noise.step, "pitch": str(ball_pitch(noise))}
+        return {"body": _SPHERE, **shape, "scale": noise.scale}
+    law = integer_weights(noise)
+    if law is None:
+        raise UnsupportedError("Only a law with integer weights can be written as an artefact.")
+    first = next(k for k, weight in enumerate(law.weights) if weight)
+    return {
+        "domain": noise.domain,
+        "batch": noise.dimension,
+        "step": noise.step,
+        "pitch": str(pitch(noise)),
+        "bits": law.bits,
+        "first": first,
+        "weights": [f"{weight:x}" for weight in law.weights[first:]],
     }
 
 
@@ -301,17 +319,25 @@ _FIELDS: Mapping[str, set[str] | None] = {
 }
 
 
+_SPHERE_FIELDS = {"body", "batch", "step", "pitch", "scale"}
+
+
 def _only_known_fields(content: dict[str, Any]) -> None:
+    known_fields = {**_FIELDS, "law": _SPHERE_FIELDS} if "body" in content["law"] else _FIELDS
     for name, found, expected in [
         ("content", set(content), set(_FIELDS)),
-        *((part, set(content[part]), known) for part, known in _FIELDS.items() if known is not None and part in content),
+        *((part, set(content[part]), known) for part, known in known_fields.items() if known is not None and part in content),
     ]:
         if found != expected:
             raise ValueError(f"the fields of {name!r} are not those of version {VERSION}: {sorted(found ^ expected)}")
     _number(content["variance"])
 
 
-def _noise(law: dict[str, Any]) -> LatticeNoise:
+def _noise(law: dict[str, Any]) -> LatticeNoise | BallNoise:
+    if "body" in law:
+        if law["body"] != _SPHERE:
+            raise ValueError(f"the body {law['body']!r} is not known here")
+        return BallNoise(_number(law["scale"]), law["batch"], _number(law["step"]))
     bits, first = law["bits"], law["first"]
     if bits not in BITS or type(first) is not int or not 0 <= first < _MOST_SHELLS:
         raise ValueError(f"bits must be 64 or 128 and first a shell below {_MOST_SHELLS}")

@@ -67,6 +67,15 @@ def test_artefacts(domain, tmp_path):
         check("artefact", content)
 
 
+def test_the_artefact_of_a_sphere(tmp_path):
+    write_artefact(certify(sphere(8.0, 60), delta=1e-6), tmp_path / "noise.json")
+    content = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
+    check("artefact", content)
+    content["content"]["law"]["body"] = "cube"
+    with pytest.raises(jsonschema.ValidationError):
+        check("artefact", content)
+
+
 @pytest.mark.parametrize(
     "request_",
     [

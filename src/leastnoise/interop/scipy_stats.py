@@ -33,18 +33,14 @@ def as_scipy(noise: Noise) -> Any:
     return _OnIntegers(noise, name)() if noise.domain == "integer" else _OnTheLine(noise, name)()
 
 
-class _OnTheLine(stats.rv_continuous):
-    """A law with a density."""
+class _OfNoise:
+    """What both kinds of distribution ask of the law."""
 
-    def __init__(self, noise: Noise, name: str) -> None:
-        super().__init__(name=name)
-        self._noise = noise
+    _noise: Noise
+    name: str
 
     def _updated_ctor_param(self) -> dict[str, Any]:
         return {"noise": self._noise, "name": self.name}
-
-    def _pdf(self, x: ArrayLike) -> NDArray[Any]:
-        return self._noise.pdf(x)
 
     def _cdf(self, x: ArrayLike) -> NDArray[Any]:
         return self._noise.cdf(x)
@@ -65,7 +61,18 @@ class _OnTheLine(stats.rv_continuous):
         return _simulated(self._noise, size, random_state)
 
 
-class _OnIntegers(stats.rv_discrete):
+class _OnTheLine(_OfNoise, stats.rv_continuous):
+    """A law with a density."""
+
+    def __init__(self, noise: Noise, name: str) -> None:
+        super().__init__(name=name)
+        self._noise = noise
+
+    def _pdf(self, x: ArrayLike) -> NDArray[Any]:
+        return self._noise.pdf(x)
+
+
+class _OnIntegers(_OfNoise, stats.rv_discrete):
     """A law on the integers."""
 
     # rv_discrete's own __new__ would look for a table of values.
@@ -76,31 +83,10 @@ class _OnIntegers(stats.rv_discrete):
         super().__init__(a=-np.inf, b=np.inf, name=name)
         self._noise = noise
 
-    def _updated_ctor_param(self) -> dict[str, Any]:
-        return {"noise": self._noise, "name": self.name}
-
     def _pmf(self, k: ArrayLike) -> NDArray[Any]:
         # Of one answer: for a joint law that is not the probability of a lattice point.
         k = np.abs(np.asarray(k, dtype=np.float64))
         return np.asarray(self._noise.pmf(k) if self._noise.dimension == 1 else self._noise.ccdf(k - 1.0) - self._noise.ccdf(k))
-
-    def _cdf(self, x: ArrayLike) -> NDArray[Any]:
-        return self._noise.cdf(x)
-
-    def _sf(self, x: ArrayLike) -> NDArray[Any]:
-        return self._noise.ccdf(x)
-
-    def _ppf(self, q: ArrayLike) -> NDArray[Any]:
-        return self._noise.quantile(q)
-
-    def _isf(self, q: ArrayLike) -> NDArray[Any]:
-        return self._noise.quantile(q, upper=True)
-
-    def _stats(self) -> tuple[float, float, float, None]:
-        return 0.0, self._noise.variance, 0.0, None
-
-    def _rvs(self, size: Any = None, random_state: Any = None) -> NDArray[Any]:
-        return _simulated(self._noise, size, random_state)
 
 
 def _simulated(noise: Noise, size: Any, generator: Any) -> NDArray[Any]:
