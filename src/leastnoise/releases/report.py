@@ -57,7 +57,7 @@ def in_words(release: Release) -> str:
     return (
         f"If you {change}, the probability of any published result changes at most by the factor e^ε = {odds} "
         f"(ε = {rounded_up(release.epsilon)}), except with probability δ = {release.delta:g}. So whoever sees this page, "
-        "whatever else they know, learns hardly more about a person than if that person were not in the table."
+        "whatever else they know, can change the odds they give to anything about one person by at most that factor."
     )
 
 
