@@ -54,5 +54,5 @@ $(VENV)/.docs: $(VENV)/.core
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs]'
 	touch $@
