@@ -1,10 +1,14 @@
 """One budget for two Gaussian releases accounted by dp-accounting and a batch of ours. Needs leastnoise[dp-accounting]."""
 
+import tempfile
+from pathlib import Path
+
 import dp_accounting
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from leastnoise import PrivacyLoss, design
+from leastnoise import Ledger, PrivacyLoss, design, exact
 from leastnoise.interop.dp_accounting import accountant, both_directions, dp_event, from_pld, to_pld
+from leastnoise.releases.ledger import Spend
 
 DELTA = 1e-6
 batch = design(delta=DELTA, sigma=8.0, batch=10)
@@ -30,3 +34,13 @@ sampled = pld.from_gaussian_mechanism(1.0, sampling_prob=0.1, use_connect_dots=T
 mixed = both_directions(sampled).compose(10).compose(PrivacyLoss.of(batch.noise))
 print(f"ten subsampled Gaussians and the batch: {mixed.epsilon(DELTA):.6f}")
 print(f"  by their distributions: {sampled.self_compose(10).compose(to_pld(batch)).get_epsilon_for_delta(DELTA):.6f}")
+
+# A ledger that holds both: their mechanisms by their loss, ours by its law, refused before the budget is overspent.
+with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "budget.ledger") as ledger:
+    ledger.open_dataset("patients", epsilon=2.1, delta=DELTA, rule="fixed in advance")
+    law = exact(batch.noise, delta=DELTA)
+    ledger.spend("patients", [Spend(from_pld(gaussian), uses=2)], plan_hash="two means, released with other software")
+    ledger.spend("patients", [Spend(law)], plan_hash="ten counts")
+    more = ledger.preview("patients", [Spend(law)])
+    print(f"in the ledger: {ledger.dataset('patients').spent:.6f} of 2.1; ten more counts would make it {more.epsilon_after:.4f}")
+    print(f"  allowed: {more.allowed}, the ledger checks: {ledger.check(every_entry=True).ok}")

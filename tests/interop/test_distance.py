@@ -9,9 +9,11 @@ import pytest
 
 from leastnoise import PrivacyLoss, cube, discrete_laplace, exact, gaussian, laplace, renyi_divergence, sphere, staircase
 from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.interop import distance as distance_module
 from leastnoise.interop.distance import NO_LOSS, Use, as_distance, loss_at, sampleable
 from leastnoise.interop.endless import EndlessLaw, _successes
 from leastnoise.lattice import LatticeNoise
+from leastnoise.privacy.renyi import loss_divergence
 from leastnoise.privacy.tables import NOTHING_SHARED
 from leastnoise.sampling import InsecureSeededEntropy
 
@@ -90,6 +92,34 @@ def test_far_beyond_the_support_everything_is_revealed():
     assert loss_at(cube(3.0, 5), Fraction(10**9)) is NOTHING_SHARED
 
 
+def test_ball_law_is_judged_in_whole_pitches_rounded_up():
+    """Half a pitch less 2^-60 and 1 + half a pitch are rounded to places one pitch more than 1 apart."""
+    law = sphere(8.0, 20)
+    assert law.step == 0.1
+    hair = loss_at(law, Fraction(math.nextafter(1.0, 2.0)))
+    assert hair.largest > loss_at(law, Fraction(1)).largest * (1 + 1e-6)
+    assert hair.largest == loss_at(law, 1 + Fraction(1, 10 * PLACES)).largest
+    assert loss_at(law, Fraction(1)).largest == PrivacyLoss.of(law).parts[0][0].largest
+
+
+@pytest.mark.parametrize("noise", [discrete_laplace(3.0), laplace(3.0), LatticeNoise.from_weights([1.0, 2.0, 1.5], 0.8)], ids=str)
+def test_any_distance_is_judged_where_the_tail_has_no_end(noise):
+    """Beyond a million steps by the largest loss of one step, which for a geometric tail is exact."""
+    law = EndlessLaw.of(sampleable(noise, 1.0)).noise
+    slope = -math.log(law.tail_ratio) / law.step
+    for distance in (10**7, 10**9, 10**40):
+        loss = loss_at(law, Fraction(distance))
+        for order in (1.0, 2.0, 64.0):
+            assert loss_divergence(loss, order) >= slope * distance * (1 - 1e-6)
+            if distance < 10**40:  # there the allowance for rounding is all there is
+                assert loss_divergence(loss, order) <= loss_at(law, Fraction(1)).largest * distance * (1 + 1e-3)
+    assert loss_at(law, Fraction(10**300)) is NOTHING_SHARED
+    judged, bound = loss_at(law, Fraction(3)), distance_module._step_by_step(law, math.ceil(3 / law.step))
+    assert np.all(bound.profile(EPSILONS) >= judged.profile(EPSILONS) * (1 - 1e-9))
+    for order in (1.0, 1.5, 8.0):
+        assert loss_divergence(bound, order) >= loss_divergence(judged, order)
+
+
 @pytest.mark.parametrize("value", [-1, math.nan, True, "1", None])
 def test_distance_must_be_one(value):
     with pytest.raises(InvalidParameterError):
@@ -116,7 +146,7 @@ def test_use_of_a_bare_law_needs_a_delta():
 @pytest.mark.parametrize("noise", [discrete_laplace(4.0), laplace(3.0), gaussian(2.0), staircase(3.0)], ids=str)
 def test_endless_law_is_what_it_draws(noise):
     law = EndlessLaw.of(sampleable(noise, 1.0))
-    n, total = law.noise.last, 1 << 128
+    n, total = law.last, 1 << 128
     assert sum(law.weights) == total
     assert law._table.units() == dict(zip([*range(-n, n + 1), -n - 1, n + 1], law.weights, strict=True))
     pmf = law.noise.pmf(np.arange(-n, n + 1))
@@ -138,7 +168,7 @@ def test_endless_draws_follow_the_law():
     found = np.array([np.sum(drawn == k) for k in inside])
     rest = count - expected.sum()
     statistic = np.sum((found - expected) ** 2 / expected) + (count - found.sum() - rest) ** 2 / rest
-    assert law.noise.last < 12 < np.max(np.abs(drawn))
+    assert law.last < 12 < np.max(np.abs(drawn))
     assert statistic < 80.0  # 39 degrees of freedom: exceeded once in 10,000
 
 
@@ -163,6 +193,29 @@ def test_bernoulli_of_a_float_is_exact():
     # 0.75 = 3/4: of the two random bits 0, 1, 2 are successes and 3 is not.
     assert _successes(0.75, Bits([2, 0, 1, 3])) == 3
     assert _successes(0.75, Bits([3])) == 0
+
+
+@pytest.mark.parametrize("fall", [0.3, 20.0, 38.0, 43.9])
+def test_steep_endless_law_is_judged_by_the_weights_that_are_drawn(fall):
+    """At e^-43.9 the tail is two units of 2^-128 that stand for 2.5: of order 1,000 that is 0.4 % of the divergence."""
+    law = EndlessLaw.of(LatticeNoise.from_weights([1.0], math.exp(-fall), domain="integer"))
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workprec(400):
+        ratio = mpmath.mpf(law.noise.tail_ratio)
+
+        def mass(place):
+            if abs(place) <= law.last:
+                return mpmath.mpf(law.weights[place + law.last]) / 2**128
+            return mpmath.mpf(law.weights[-1]) / 2**128 * (1 - ratio) * ratio ** (abs(place) - law.last - 1)
+
+        for order in (2, 64, 1000):
+            places = range(-law.last - 400, law.last + 401)
+            power = mpmath.fsum(mass(x) ** order * mass(x - 1) ** (1 - order) for x in places)
+            exact_divergence = float(mpmath.log(power) / (order - 1))
+            assert renyi_divergence(law.noise, float(order)) >= exact_divergence * (1 - 1e-15)
+            assert renyi_divergence(law.noise, float(order)) == pytest.approx(exact_divergence, rel=1e-11)
+    with pytest.raises(UnsupportedError, match="steep"):
+        EndlessLaw.of(LatticeNoise.from_weights([1.0], math.exp(-60.0), domain="integer"))
 
 
 def test_endless_law_is_for_one_answer():

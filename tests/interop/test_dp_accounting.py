@@ -90,7 +90,8 @@ def test_a_budget_of_two_gaussians_and_a_batch(batch):
         adapter.both_directions(theirs).compose(2).compose(PrivacyLoss.of(batch.noise)).epsilon(DELTA),
     ]
     assert found == pytest.approx([ours] * 4, rel=1e-4)
-    assert 2.0 < ours < 2.03
+    alone = PrivacyLoss.of(gaussian(5.0)).compose(2).epsilon(DELTA)
+    assert max(alone, batch.epsilon) < ours < alone + batch.epsilon
 
 
 def test_design_stands_for_its_whole_use():
@@ -138,6 +139,14 @@ def test_mass_at_infinity_survives_both_ways():
     assert known.epsilon(1e-3 * (1 + 1e-9)) == pytest.approx(1.0, rel=1e-3)
 
 
+def test_few_losses_on_a_very_fine_grid():
+    """Laid out one by one these would be two billion intervals."""
+    known = dp_accounting.pld.common.DifferentialPrivacyParameters(1.0, 1e-9)
+    theirs = pld.from_privacy_parameters(known, value_discretization_interval=1e-9)
+    assert adapter.from_pld(theirs).epsilon(DELTA) == pytest.approx(theirs.get_epsilon_for_delta(DELTA), rel=1e-9)
+    assert adapter.from_pld(theirs).compose(3).epsilon(DELTA) == pytest.approx(3.0, rel=1e-4)
+
+
 def test_event_is_comparable_and_survives_serialisation(batch):
     event = adapter.dp_event(batch)
     assert event == adapter.dp_event(batch.noise)
@@ -153,6 +162,33 @@ def test_replacing_a_person_is_twice_the_distance():
     event = adapter.dp_event(laplace(10.0))
     replaced = adapter.accountant(dp_accounting.NeighboringRelation.REPLACE_ONE).compose(event, 3).get_epsilon(DELTA)
     assert replaced == pytest.approx(PrivacyLoss.of(laplace(10.0), 2.0).compose(3).epsilon(DELTA), rel=1e-4)
+
+
+def test_relation_must_be_theirs():
+    """dp-accounting takes any object; the text "REPLACE_ONE" would be accounted at half the distance."""
+    with pytest.raises(InvalidParameterError, match="neighboring_relation"):
+        adapter.accountant("REPLACE_ONE")
+
+
+@pytest.mark.parametrize("sigma", [300.0, 3000.0, 1e5])
+def test_losses_narrower_than_the_interval(sigma):
+    ours = PrivacyLoss.of(gaussian(sigma))
+    theirs = adapter.to_pld(gaussian(sigma))
+    assert theirs.get_delta_for_epsilon(0.0) == pytest.approx(ours.delta(0.0), rel=1e-6)
+    assert theirs.self_compose(100).get_epsilon_for_delta(DELTA) >= ours.compose(100).epsilon_bounds(DELTA).lower
+    assert adapter.accountant().compose(adapter.dp_event(gaussian(sigma))).get_epsilon(DELTA) >= ours.epsilon(DELTA) * (1 - 1e-6)
+
+
+def test_replacing_a_person_who_touches_some_answers_is_refused():
+    """A heavy tail is worse moved twice by 1 (ε = 5.99) than once by 2 (4.58): twice as far does not cover twice as many."""
+    k = np.arange(2000)
+    heavy = LatticeNoise.from_weights((1.0 + (k / 0.3) ** 2) ** -1.2, 0.999, domain="integer")
+    assert PrivacyLoss.of(heavy, 2.0).epsilon(DELTA) < 0.8 * PrivacyLoss.of(heavy).compose(2).epsilon(DELTA)
+    event = adapter.dp_event(design(delta=DELTA, sigma=8.0, batch=10, touched=2, domain="integer"))
+    assert adapter.accountant().supports(event)
+    assert dp_accounting.DpEvent.from_named_tuple(event.to_named_tuple()) == event
+    with pytest.raises(dp_accounting.UnsupportedEventError, match="twice as many"):
+        adapter.accountant(dp_accounting.NeighboringRelation.REPLACE_ONE).compose(event)
 
 
 def test_other_events_are_theirs(batch):
@@ -175,6 +211,8 @@ def test_event_that_cannot_be_judged_is_unsupported():
 def test_wrong_use_is_refused(batch):
     with pytest.raises(InvalidParameterError, match="law"):
         adapter.to_pld("gaussian")
+    with pytest.raises(InvalidParameterError, match="law"):
+        adapter.dp_event("gaussian")
     with pytest.raises(InvalidParameterError, match="interval"):
         adapter.to_pld(batch, interval=0.0)
     with pytest.raises(InvalidParameterError, match="sensitivity"):

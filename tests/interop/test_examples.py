@@ -14,6 +14,7 @@ from leastnoise.interop import required
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {"opendp": "opendp", "dp_accounting": "dp-accounting", "nbclient": "interop", "ipykernel": "interop", "tqdm": "notebook"}
+NEEDS |= {"pandas": "tables-test", "ibis": "tables", "duckdb": "tables"}
 
 
 def need(*modules):
@@ -30,16 +31,26 @@ def run(*arguments):
 @pytest.mark.parametrize(
     ("name", "modules", "expected"),
     [
-        ("opendp_measurements", ("opendp",), "a histogram"),
-        ("dp_accounting_budget", ("dp_accounting",), "our accountant      2.0204"),
-        ("scipy_analysis", (), "Kolmogorov"),
-        ("other_processes", (), "all there: True"),
+        ("opendp_measurements", ("opendp",), ("a histogram", "two queries of a Context")),
+        ("dp_accounting_budget", ("dp_accounting",), ("our accountant", "allowed: False, the ledger checks: True")),
+        ("scipy_analysis", (), ("Kolmogorov",)),
+        ("other_processes", (), ("all there: True",)),
+        ("rivals", (), ("cube, 10 answers at once",)),
+        ("release_tables", ("pandas", "ibis", "duckdb"), ("times as large",)),
     ],
 )
-def test_example_runs(name, modules, expected, capsys):
+def test_example_runs(name, modules, expected, capsys, monkeypatch):
     need(*modules)
+    monkeypatch.setattr(sys, "argv", [name])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    assert expected in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    for text in expected:
+        assert text in shown
+
+
+def test_no_example_is_left_out():
+    tried = {mark.args[1][k][0] for mark in test_example_runs.pytestmark for k in range(len(mark.args[1]))}
+    assert {file.stem for file in EXAMPLES.glob("*.py")} == tried | {"demo"}  # the demo has tests of its own
 
 
 @pytest.mark.parametrize(("name", "modules"), [("steward", ()), ("engineer", ("opendp", "dp_accounting"))])

@@ -1,9 +1,15 @@
 """Mechanisms of dp-accounting in a ledger, beside our own."""
 
+import math
+
+import numpy as np
 import pytest
 
 from leastnoise import Ledger, PrivacyLoss, design, exact, gaussian, laplace, sphere
 from leastnoise.errors import BudgetExceededError, InvalidParameterError, UnsupportedError
+from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, TableLoss, WorstOf
+from leastnoise.privacy.tables import NOTHING_SHARED
+from leastnoise.releases.accounting import charge, declared, filter_epsilon
 from leastnoise.releases.ledger import Spend
 
 dp_accounting = pytest.importorskip("dp_accounting")
@@ -90,3 +96,71 @@ def test_what_cannot_be_kept_is_refused_and_nothing_is_written(ledger):
     with pytest.raises(BudgetExceededError):
         ledger.spend("late", [Spend(from_pld(pld.from_gaussian_mechanism(0.5)))], plan_hash="too much")
     assert ledger.head == before
+
+
+@pytest.mark.parametrize(
+    ("loss", "error", "said"),
+    [
+        (GaussianLoss(0.1, infinite=0.5), UnsupportedError, "unbounded"),
+        (LaplaceLoss(0.1, deviation=1e-9), UnsupportedError, "unbounded"),
+        (GaussianLoss(-0.1), InvalidParameterError, "mu"),
+        (GaussianLoss(math.nan), InvalidParameterError, "mu"),
+        (LaplaceLoss(math.inf), InvalidParameterError, "ratio"),
+        (WorstOf(()), UnsupportedError, "WorstOf"),
+        (TableLoss(np.array([0.0, 1.0]), np.log([0.5, 0.4])), InvalidParameterError, "sum of 1"),
+        (TableLoss(np.array([math.nan]), np.zeros(1)), InvalidParameterError, "finite"),
+        (TableLoss(np.zeros(1), np.zeros(1), infinite=-1e-9), InvalidParameterError, "finite"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)
+@pytest.mark.parametrize("name", ["late", "fixed"])
+def test_losses_that_are_none_are_refused(ledger, name, loss, error, said):
+    before = ledger.head
+    with pytest.raises(error, match=said):
+        ledger.spend(name, [Spend(PrivacyLoss(((loss, 1),)))], plan_hash="odd")
+    assert ledger.head == before
+
+
+def test_the_filter_never_charges_less_than_the_truth_in_either_direction():
+    """Pairs of laws on a few points, neither symmetric nor of the same support, against direct enumeration."""
+    random = np.random.default_rng(3)
+    judged = 0
+    for _ in range(300):
+        p, q = random.dirichlet(np.full(4, 0.7)), random.dirichlet(np.full(4, 0.7))
+        p[0] *= 1e-4
+        q[random.integers(1, 4)] *= random.choice([0.0, 1.0])
+        p, q = p / p.sum(), q / q.sum()
+        uses, delta = int(random.integers(1, 5)), float(random.choice([1e-3, 1e-2, 1e-1]))
+        both = WorstOf((loss_of(p, q), loss_of(q, p)))
+        budget = declared(1.0, delta)
+        epsilons = [PrivacyLoss(((both, uses),)).epsilon(delta)]
+        for spare in (0.0, 0.02 * delta / uses):
+            epsilons.append(filter_epsilon(charge(both, budget, spare=spare, foreign=True).times(uses), budget))
+        for epsilon in epsilons:
+            if math.isfinite(epsilon):
+                judged += 1
+                assert max(true_delta(p, q, uses, epsilon), true_delta(q, p, uses, epsilon)) <= delta * (1 + 1e-9)
+    assert judged > 400
+
+
+def loss_of(p, q):
+    shared = (p > 0) & (q > 0)
+    return TableLoss(np.log(p[shared] / q[shared]), np.log(p[shared]), infinite=float(p[q == 0].sum()))
+
+
+def true_delta(p, q, uses, epsilon):
+    all_p, all_q = np.ones(1), np.ones(1)
+    for _ in range(uses):
+        all_p, all_q = np.outer(all_p, p).ravel(), np.outer(all_q, q).ravel()
+    return float(np.sum(np.maximum(all_p - math.exp(epsilon) * all_q, 0.0)))
+
+
+@pytest.mark.parametrize("parts", [(), ((PrivacyLoss.of(gaussian(8.0)).parts[0][0], 0),)], ids=["nothing", "no times"])
+def test_a_loss_of_nothing_is_refused(parts):
+    with pytest.raises(InvalidParameterError, match="the loss of something"):
+        Spend(PrivacyLoss(parts))
+
+
+def test_a_mechanism_without_privacy_is_refused_without_a_warning(ledger):
+    with pytest.raises(BudgetExceededError):
+        ledger.spend("late", [Spend(PrivacyLoss(((NOTHING_SHARED, 1),)))], plan_hash="x")

@@ -48,6 +48,15 @@ def test_designs_show_themselves(request_):
         assert name in text
 
 
+def test_conditions_of_a_design_are_shown():
+    some = "".join(parsed(design(delta=1e-6, sigma=8.0, batch=10, touched=2)._repr_html_()).itertext())
+    assert "at most 2 of 10 answers" in some
+    assert "independent draws" in some
+    uneven = "".join(parsed(design(delta=1e-6, sigma=8.0, batch=2, sensitivity=[1.0, 0.5])._repr_html_()).itertext())
+    assert "sensitivity 0.5 to 1" in uneven
+    assert "one person changes" not in uneven
+
+
 def test_infinite_epsilon_is_drawn():
     assert "inf" in notebook.bars_svg({"ours": 1.0, "theirs": float("inf")}, "ε")
 

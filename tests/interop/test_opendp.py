@@ -46,7 +46,7 @@ def test_vector_of_compositions_keeps_the_tight_guarantee(ten):
     vector, scalar = adapter.measurement(ten), adapter.measurement(ten, answers=1)
     epsilon, delta = vector.map(1)
     assert delta == DELTA
-    assert ten.epsilon * (1 - 1e-9) <= epsilon <= ten.epsilon * (1 + 2e-6)
+    assert ten.epsilon_lower <= epsilon <= ten.epsilon * (1 + 2e-6)
     added_up = dp.c.make_composition([scalar] * 10).map(1)
     assert added_up[0] > 1.5 * epsilon
     assert added_up[1] == pytest.approx(10 * DELTA)
@@ -109,6 +109,14 @@ def test_histogram_touches_one_draw_a_row(ten, metric):
     assert chain.map(1)[0] == pytest.approx(one, rel=1e-6)
     assert len(chain(["a", "b", "z"])) == 10
     assert one < chain.map(2)[0] < adapter.measurement(ten).map(2)[0]
+
+
+def test_design_for_people_who_touch_some_answers():
+    bins = design(delta=DELTA, sigma=8.0, batch=10, touched=2, domain="integer")
+    vector = dp.vector_domain(dp.atom_domain(T="i32"), size=10)
+    by_l1 = adapter.make_leastnoise(vector, dp.l1_distance(T="i32"), bins)
+    assert by_l1.map(1)[0] < bins.epsilon
+    assert adapter.measurement(bins).map(1)[0] > 3.0 * bins.epsilon  # l∞: all ten may move
 
 
 def test_roots_that_were_rounded_down_count_in_full(ten):
@@ -199,6 +207,21 @@ def test_map_answers_every_distance(ten, joint):
     assert all(before <= after * (1 + 1e-9) for before, after in pairwise(reached))
 
 
+def test_renyi_map_answers_every_distance(ten):
+    curve = adapter.measurement(ten, measure="renyi")
+    found = [curve.map(distance)(2.0) for distance in (0, 1, 10, 1000, 10**7, 2**31 - 1)]
+    assert found == sorted(found)
+    assert found[0] == 0.0
+    assert math.isfinite(found[-1])
+    line = adapter.measurement(gaussian(3.0), measure="renyi")
+    assert line.map(1e200)(2.0) == math.inf
+
+
+def test_ball_law_at_a_hair_more_than_the_sensitivity():
+    vector = adapter.measurement(sphere(8.0, 20), delta=DELTA)
+    assert vector.map(math.nextafter(1.0, 2.0))[0] > vector.map(1.0)[0] * (1 + 1e-6)
+
+
 def test_distance_beyond_the_end_of_the_law_is_paid_in_delta():
     law = exact(discrete_laplace(3.0), delta=DELTA)
     epsilon, delta = adapter.measurement(law, delta=DELTA).map(60)
@@ -239,6 +262,10 @@ def test_wrong_spaces_are_refused(ten, joint):
         adapter.make_leastnoise(dp.vector_domain(dp.atom_domain(T="i32")), dp.symmetric_distance(), ten)
     with pytest.raises(UnsupportedError, match="measure the members"):
         adapter.make_leastnoise(dp.vector_domain(dp.atom_domain(T="i32")), dp.absolute_distance(T="i32"), ten)
+    with pytest.raises(InvalidParameterError, match="of OpenDP"):
+        adapter.make_leastnoise(None, dp.absolute_distance(T=float), joint)
+    with pytest.raises(InvalidParameterError, match="of OpenDP"):
+        adapter.make_leastnoise(number, "absolute", joint)
     with pytest.raises(UnsupportedError, match="domain"):
         adapter.make_leastnoise(dp.option_domain(number), dp.absolute_distance(T=float), joint)
 

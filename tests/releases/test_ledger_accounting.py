@@ -293,3 +293,8 @@ def test_weights_above_one_are_refused():
 def test_odd_spends_are_refused(arguments):
     with pytest.raises(InvalidParameterError):
         Spend(*arguments)
+
+
+def test_loss_error_counts_in_the_largest_loss():
+    table = TableLoss(np.array([-1.0, 1.0]), np.log(np.array([1, math.e]) / (1 + math.e)), loss_error=0.5)
+    assert charge(table, declared(3.0, 1e-6), foreign=True).largest >= 1.5

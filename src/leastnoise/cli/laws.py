@@ -254,7 +254,7 @@ def _drawn(plot: str | None) -> dict[str, str]:
 
 def _design_as_json(best: Design) -> dict[str, Any]:
     fields = (
-        *("epsilon", "epsilon_lower", "delta", "sigma", "sensitivity", "compositions", "batch", "objective", "origin"),
+        *("epsilon", "epsilon_lower", "delta", "sigma", "sensitivity", "compositions", "batch", "touched", "objective", "origin"),
         *("renyi_order", "gap", "status", "discretisation", "moments_epsilon", "is_joint", "uses"),
     )
     found = {name: getattr(best, name) for name in fields}

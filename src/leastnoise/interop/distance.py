@@ -11,6 +11,8 @@ after a floating-point sum.
   (1 − f)^d; every other shift is dominated by the corner (m+1, …, m+1) of a non-increasing law (worst-shift theorem), so that the
   mixture of the two corners is on the safe side.
 - A law that is not non-increasing is judged at all lattice shifts up to m + 1, whose maximum dominates every mixture.
+- Where a law with endless tails would take too many shells to judge, k steps cost at most k times the largest loss of one step:
+  randomised response with that ε dominates every mechanism of pure ε-DP (Kairouz, Oh and Viswanath 2015).
 """
 
 from __future__ import annotations
@@ -31,15 +33,19 @@ from leastnoise.designer.design import Design
 from leastnoise.errors import AccountingError, InvalidParameterError, UnsupportedError, open_unit, positive
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
-from leastnoise.privacy.single import SingleLoss, TableLoss
+from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss
 from leastnoise.privacy.tables import NOTHING_SHARED, lattice_loss, single_loss
+from leastnoise.sampling.ball import ball_pitch
 from leastnoise.sampling.draws import exact_step, pitch
 from leastnoise.sampling.weights import exact
 
 Source: TypeAlias = Design | Artefact | Noise
 
 NO_LOSS = TableLoss(np.zeros(1), np.zeros(1))
-_MOST_PAIRS = 50_000_000  # shells × shift of a joint law that are judged; beyond, the loss is said to be unbounded
+_MOST_PAIRS = 50_000_000  # shells × shift of a joint law or one that rises; beyond, only a crude bound is given
+_MOST_SHIFT = 1_000_000  # steps that a law of one answer is moved by and judged: half a second
+_FARTHEST = 10**100  # beyond, even squares of losses overflow
+_FEW = 64  # tables of a law that rises are made whatever their size
 
 
 @dataclass(frozen=True)
@@ -118,9 +124,10 @@ def loss_at(law: LatticeNoise | BallNoise, distance: Fraction) -> SingleLoss:
     if distance <= 0:
         return NO_LOSS
     if isinstance(law, BallNoise):
+        # In whole pitches, rounded up exactly: the judge of sensitivities takes 1 + 1e-15 for 1, and answers that far apart can be
+        # a pitch further apart once they are rounded.
         try:
-            near = float(distance)
-            return single_loss(law, near if Fraction(near) >= distance else math.nextafter(near, math.inf))
+            return single_loss(law, float(math.ceil(distance / ball_pitch(law)) * ball_pitch(law)))
         except (AccountingError, OverflowError):
             return NOTHING_SHARED
     if law.domain == "integer":
@@ -145,12 +152,29 @@ def _lattice_loss(law: LatticeNoise, shift: int) -> SingleLoss:
         return NO_LOSS
     if law.tail_ratio is None and shift > 2 * law.last:
         return NOTHING_SHARED
-    if law.dimension > 1 and (law.last + shift) * shift > _MOST_PAIRS:
-        return NOTHING_SHARED
+    if law.dimension > 1:
+        is_too_much = (law.last + shift) * shift > _MOST_PAIRS
+    else:
+        tables = 1 if law.is_monotone else shift
+        is_too_much = shift > max(_MOST_SHIFT, 2 * law.last) or (tables > _FEW and (law.last + shift) * tables > _MOST_PAIRS)
+    if is_too_much:
+        return _step_by_step(law, shift)
     try:
         return lattice_loss(law, shift)
     except AccountingError:
         return NOTHING_SHARED
+
+
+def _step_by_step(law: LatticeNoise, shift: int) -> SingleLoss:
+    """A bound for many steps from the largest loss of one; for laws that end, and joint ones, the loss is said to be unbounded."""
+    if law.tail_ratio is None or law.dimension > 1 or not 1 < shift < _FARTHEST:
+        return NOTHING_SHARED
+    one = _lattice_loss(law, 1)
+    if one.infinite > 0.0:
+        return NOTHING_SHARED
+    epsilon = (one.largest + LOSS_ROUNDING * (1.0 + one.largest)) * shift * (1.0 + 4.0 * ULP)
+    both = np.array([epsilon, -epsilon])
+    return TableLoss(both, np.minimum(both, 0.0) - math.log1p(math.exp(-epsilon)))
 
 
 def mixture(below: TableLoss, above: TableLoss, share: float) -> TableLoss:

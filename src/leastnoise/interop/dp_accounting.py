@@ -106,12 +106,17 @@ def both_directions(pld: Any) -> TwoWayLoss:
 def dp_event(law: Noise | Design, *, sensitivity: float | None = None) -> Any:
     """One release of a Noise, or the whole use of a Design, as a DpEvent.
 
-    `sensitivity` is how far one person, added or removed, moves each answer; under REPLACE_ONE the accountant takes twice that.
+    `sensitivity` is how far one person, added or removed, moves each answer; under REPLACE_ONE the accountant takes twice that. A
+    design of which one person touches only some draws is refused there: a replaced person may touch twice as many, which is another
+    loss than twice as far.
     """
     events = required("dp_accounting.dp_event", "dp-accounting")
+    if not isinstance(law, (Noise, Design)):
+        raise InvalidParameterError("law", type(law).__name__, "to be a Noise or a Design")
     noise, uses = (law.noise, law.uses) if isinstance(law, Design) else (law, 1)
     content = json.dumps(law_as_json(noise), sort_keys=True, separators=(",", ":")).encode("ascii")
-    event = _classes()[0](content, _sensitivity(law, sensitivity))
+    is_partial = isinstance(law, Design) and law.touched < law.blocks
+    event = _classes()[0](content, _sensitivity(law, sensitivity), is_partial)
     return event if uses == 1 else events.SelfComposedDpEvent(event, uses)
 
 
@@ -119,6 +124,8 @@ def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) 
     """A PLDAccountant that also understands our events, alone or nested in composed ones."""
     relation = required("dp_accounting", "dp-accounting").NeighboringRelation
     chosen = relation.ADD_OR_REMOVE_ONE if neighboring_relation is None else neighboring_relation
+    if not isinstance(chosen, relation):  # theirs takes the text "REPLACE_ONE" too, and then accounts for something else
+        raise InvalidParameterError("neighboring_relation", chosen, "to be a NeighboringRelation of dp-accounting")
     return _classes()[1](chosen, positive("interval", interval))
 
 
@@ -172,7 +179,8 @@ def _table(loss: SingleLoss, pitch: float) -> TableLoss:
         middle = 0.5 * loss.mu**2
         if 2.0 * _REACH * loss.mu / pitch > _MOST_POINTS:
             raise UnsupportedError(f"The losses spread over too many intervals of {pitch:g}; take a larger interval.")
-        return loss.table(pitch, middle - _REACH * loss.mu, middle + _REACH * loss.mu)
+        fine = pitch if pitch <= loss.mu / _FINER else loss.mu / (2.0 * _FINER)  # narrow losses need a grid of their own first
+        return loss.table(fine, middle - _REACH * loss.mu, middle + _REACH * loss.mu)
     return loss.table(pitch / _FINER, -loss.largest, loss.largest)
 
 
@@ -189,15 +197,20 @@ def _directions(pld: Any) -> tuple[TableLoss, TableLoss | None]:
 def _as_table(pmf: Any) -> TableLoss:
     if not pmf._pessimistic_estimate:
         raise UnsupportedError("An optimistic PrivacyLossDistribution promises too much; build it with pessimistic_estimate=True.")
-    dense = pmf.to_dense_pmf()
-    probs = np.asarray(dense._probs, dtype=np.float64)
-    if not np.all(np.isfinite(probs)):
+    if isinstance(pmf, _pmf_module().SparsePLDPmf):  # a few losses that may be billions of intervals apart
+        places = np.array(list(pmf._loss_probs), dtype=np.float64)
+        probs = np.array(list(pmf._loss_probs.values()), dtype=np.float64)
+    else:
+        probs = np.asarray(pmf._probs, dtype=np.float64)
+        places = np.arange(probs.size, dtype=np.float64) + pmf._lower_loss
+    infinite = float(pmf._infinity_mass)
+    if not np.all(np.isfinite(probs)) or math.isnan(infinite):
         raise UnsupportedError("The PrivacyLossDistribution holds probabilities that are not numbers.")
-    loss: NDArray[np.float64] = (np.arange(probs.size) + dense._lower_loss) * float(dense._discretization)
+    loss: NDArray[np.float64] = places * float(pmf._discretization)
     held = probs > 0.0  # FFTs leave entries of −1e-18 and the like
     if not np.any(held):
-        return TableLoss(np.zeros(1), np.full(1, -np.inf), infinite=min(float(dense._infinity_mass), 1.0))
-    return TableLoss(loss[held], np.log(probs[held]), infinite=min(max(float(dense._infinity_mass), 0.0), 1.0))
+        return TableLoss(np.zeros(1), np.full(1, -np.inf), infinite=min(infinite, 1.0))
+    return TableLoss(loss[held], np.log(probs[held]), infinite=min(max(infinite, 0.0), 1.0))
 
 
 # Events
@@ -220,6 +233,7 @@ def _classes() -> tuple[Any, Any]:
 
         law: bytes = attr.ib(repr=lambda content: f"<law of {len(content)} bytes>", validator=_checked_law)
         sensitivity: float = attr.ib(default=1.0, converter=_checked_sensitivity)
+        is_partial: bool = attr.ib(default=False, validator=attr.validators.instance_of(bool))  # other draws stay untouched
 
     class LeastNoiseAccountant(PLDAccountant):
         """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent wherever it is nested."""
@@ -228,6 +242,9 @@ def _classes() -> tuple[Any, Any]:
             if not isinstance(event, LeastNoiseDpEvent):
                 return super()._maybe_compose(event, count, do_compose)
             replaced = self.neighboring_relation == dp_accounting.NeighboringRelation.REPLACE_ONE
+            if replaced and event.is_partial:
+                message = "A replaced person may touch other draws than before: design for twice as many touched answers."
+                return self.CompositionErrorDetails(invalid_event=event, error_message=message)
             try:
                 loss = PrivacyLoss.of(law_from_json(json.loads(event.law)), (2.0 if replaced else 1.0) * event.sensitivity)
             except LeastNoiseError as error:

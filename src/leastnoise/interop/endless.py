@@ -35,6 +35,11 @@ class EndlessLaw:
     noise: LatticeNoise
     weights: tuple[int, ...]
 
+    @property
+    def last(self) -> int:
+        """N, the last place with a weight of its own."""
+        return (len(self.weights) - 3) // 2
+
     @staticmethod
     def of(law: LatticeNoise, tail: float = _TAIL) -> EndlessLaw:
         """The law with endless tails of mass about `tail`, or less where it has less."""
@@ -43,10 +48,10 @@ class EndlessLaw:
                 "Rényi divergences are for laws of one answer, or the ball law: a joint law on a lattice is sampled with an end, "
                 "and then they are infinite. Use the (epsilon, delta) measure for it."
             )
-        masses = law.extended(max(_far_enough(law, tail), 1))
-        beyond = np.append(np.cumsum(masses[::-1])[::-1][1:], 0.0)
+        listed = law.extended(max(_far_enough(law, tail), 1))
+        beyond = np.append(np.cumsum(listed[::-1])[::-1][1:], 0.0)
         last = max(int(np.argmax(beyond <= tail)), 1)
-        p = 0.5 * masses[: last + 1]
+        p = 0.5 * listed[: last + 1]
         p[0] *= 2.0
         if not np.all(p > 0.0):
             raise UnsupportedError("The law has places of no probability; its Rényi divergences are infinite.")
@@ -62,8 +67,10 @@ class EndlessLaw:
         if 0 in half or outer == 0:
             raise UnsupportedError("The law has places of less than 2^-128; its tail is too steep to be drawn exactly.")
         centre = (1 << _BITS) - 2 * (sum(half) + outer)
-        shells = [centre, *(2 * weight for weight in half)]
-        judged = LatticeNoise(np.array([math.ldexp(weight, -_BITS) for weight in shells]), ratio, law.step, law.domain)
+        shells = [centre, *(2 * weight for weight in half), 2 * outer]
+        masses = np.array([math.ldexp(weight, -_BITS) for weight in shells])
+        masses[-1] *= 1.0 - ratio  # the first place of the tail from its own weight: in a steep one that is a few units
+        judged = LatticeNoise(masses, ratio, law.step, law.domain)
         return EndlessLaw(judged, (*half[::-1], centre, *half, outer, outer))
 
     def release(self, answers: ArrayLike, entropy: Entropy | None = None) -> Draws:
@@ -78,14 +85,14 @@ class EndlessLaw:
     def bins(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Whole steps of noise."""
         drawn = np.asarray(self._table.draw(count, entropy), dtype=np.int64)
-        for index in np.flatnonzero(np.abs(drawn) > self.noise.last):
+        for index in np.flatnonzero(np.abs(drawn) > self.last):
             more = _successes(self.noise.tail_ratio or 0.0, entropy)
             drawn[index] += more if drawn[index] > 0 else -more
         return drawn
 
     @cached_property
     def _table(self) -> AliasTable:
-        n = self.noise.last
+        n = self.last
         places = range(-n, n + 1)
         return AliasTable.of(list(self.weights), [*places, -n - 1, n + 1], _BITS)
 

@@ -47,21 +47,31 @@ def noise_html(noise: Noise) -> str:
 def design_html(design: Design) -> str:
     """A design: guarantee, accuracy, proof, rivals, and its density over that of the Gaussian law of the same deviation."""
     noise = design.noise
-    draws = "one joint draw" if design.is_joint and design.batch > 1 else "independent draws"
+    draws = "independent draws" if noise.dimension == 1 else "one joint draw"
+    if noise.dimension > 1 and not design.is_joint:
+        draws = f"joint draws on {design.blocks} blocks"
     rows = {
         "noise": f"{design.origin}, {noise.domain}, {draws}",
         "guarantee": f"ε = {design.epsilon:.6g} at δ = {design.delta:g}",
         "exact ε above": f"{design.epsilon_lower:.6g}",
         "standard deviation": f"{noise.std:.6g}",
         "± at 95 %": f"{noise.interval(0.95):.4g}",
-        "use": f"{design.compositions} release(s) of {design.batch} answer(s), sensitivity {design.sensitivity:g}",
+        "use": f"{design.compositions} release(s) of {design.batch} answer(s), sensitivity {_span(design.sensitivities)}",
     }
+    if design.touched < design.batch:  # a condition of the guarantee
+        rows["one person changes"] = f"at most {design.touched} of {design.batch} answers"
     if design.gap is not None and design.renyi_order is not None:
         rows["certificate"] = f"order {design.renyi_order:.4g}, relative duality gap {design.gap:.1e}"
     bars = {"this noise": design.epsilon, **design.rivals}
     return _side_by_side(
         _facts(rows), density_svg(noise, beside=GaussianNoise(noise.std)) + bars_svg(bars, "ε at the same deviation")
     )
+
+
+def _span(values: Sequence[float]) -> str:
+    """Numbers as one, or as a range."""
+    low, high = min(values), max(values)
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}, noise in proportion"
 
 
 def release_html(release: Release) -> str:

@@ -75,6 +75,8 @@ def make_leastnoise(
     `input_domain` is an atom domain (one answer) or a vector domain (all answers of the use, `answers` of them if the domain has no
     size): integers for a law on the integers, f64 without NaN for a law on the real line. `input_metric` is the absolute distance,
     or the l∞, l1 or l2 distance of vectors. `delta` and `sensitivity` are those of the design; a bare Noise has no δ of its own.
+    The l∞ distance lets one person move every answer: that a person touches only some, `design(touched=…)`, counts for integers in
+    the l1 or l2 distance. Answers of different sensitivities are to be divided by `Design.scales` first.
 
     `measure="approximate"` maps a distance to (ε, δ), tight over all answers; `"renyi"` maps it to a function of the order, for
     those who compose in OpenDP, and draws from a law without end (one answer a draw, or the ball law).
@@ -235,6 +237,9 @@ def _dp() -> Any:
 
 def _origin(thing: Any) -> str:
     """The name of a domain's or metric's type without its path and arguments."""
+    library = required("opendp.mod", "opendp")
+    if not isinstance(thing, (library.Domain, library.Metric)):
+        raise InvalidParameterError("input space", type(thing).__name__, "to be a domain and a metric of OpenDP")
     return str(thing.type).split("<")[0].split("::")[-1]
 
 

@@ -85,8 +85,11 @@ class Spend:
             raise InvalidParameterError("noise", type(self.noise).__name__, "to be a noise law or a privacy loss")
         object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
         object.__setattr__(self, "uses", positive_integer("uses", self.uses))
-        if isinstance(self.noise, PrivacyLoss) and self.sensitivity != 1.0:
-            raise InvalidParameterError("sensitivity", self.sensitivity, "to be left out: a privacy loss has it already")
+        if isinstance(self.noise, PrivacyLoss):
+            if self.sensitivity != 1.0:
+                raise InvalidParameterError("sensitivity", self.sensitivity, "to be left out: a privacy loss has it already")
+            if not self.noise.parts or any(count < 1 for _, count in self.noise.parts):
+                raise InvalidParameterError("noise", self.noise, "to be the loss of something")
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,8 @@ def charge(loss: SingleLoss, budget: Budget, *, spare: float = 0.0, foreign: boo
     """
     kept = _trimmed(loss, spare)
     rounding = LOSS_ROUNDING * (1.0 + abs(kept.largest)) if math.isfinite(kept.largest) else 0.0
+    if isinstance(kept, (TableLoss, WorstOf)):
+        rounding = max(rounding, kept.loss_rounding)
     finite = _without_failures(kept)
     divergence = _foreign_divergence if foreign else loss_divergence
     return Charge(
@@ -221,7 +226,7 @@ def _foreign_divergence(loss: SingleLoss, order: float) -> float:
     """
     known = loss_divergence(loss, order)
     for table in loss.tables if isinstance(loss, WorstOf) else (loss,):
-        if isinstance(table, TableLoss):
+        if isinstance(table, TableLoss) and np.any(table.log_p > -np.inf):
             moment = table.cumulants(order - 1.0)[0] + table.mass_error + ULP * (64 + table.loss.size)
             known = max(known, moment / (order - 1.0) * (1.0 + 4.0 * ULP) + table.loss_rounding)
     return known

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.errors import InvalidParameterError, UnsupportedError, positive
 from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, SingleLoss, TableLoss, WorstOf
 from leastnoise.shells import Floats
 
@@ -29,13 +29,15 @@ def is_loss(content: Mapping[str, Any]) -> bool:
 
 def loss_as_json(loss: SingleLoss) -> dict[str, Any]:
     """One loss as plain JSON data."""
-    if isinstance(loss, GaussianLoss):
-        return {"kind": _KIND, "form": "gaussian", "mu": loss.mu.hex()}
-    if isinstance(loss, LaplaceLoss):
-        return {"kind": _KIND, "form": "laplace", "ratio": loss.ratio.hex()}
+    if isinstance(loss, (GaussianLoss, LaplaceLoss)):
+        if loss.infinite or loss.deviation:
+            raise UnsupportedError("A closed form with unbounded losses cannot be kept in a ledger: spend a table instead.")
+        if isinstance(loss, GaussianLoss):
+            return {"kind": _KIND, "form": "gaussian", "mu": positive("mu", loss.mu).hex()}
+        return {"kind": _KIND, "form": "laplace", "ratio": positive("ratio", loss.ratio).hex()}
     if isinstance(loss, TableLoss):
         return {"kind": _KIND, "form": "table", "tables": [_table_as_json(loss)]}
-    if isinstance(loss, WorstOf):
+    if isinstance(loss, WorstOf) and loss.tables:
         return {"kind": _KIND, "form": "worst", "tables": [_table_as_json(table) for table in loss.tables]}
     raise UnsupportedError(f"A {type(loss).__name__} cannot be kept in a ledger: spend its law instead.")
 
@@ -44,9 +46,9 @@ def loss_from_json(content: Mapping[str, Any]) -> SingleLoss:
     """The inverse of `loss_as_json`."""
     form = content["form"]
     if form == "gaussian":
-        return GaussianLoss(_positive(content["mu"]))
+        return GaussianLoss(positive("mu", float.fromhex(content["mu"])))
     if form == "laplace":
-        return LaplaceLoss(_positive(content["ratio"]))
+        return LaplaceLoss(positive("ratio", float.fromhex(content["ratio"])))
     tables = tuple(_table_from_json(table) for table in content["tables"])
     if form == "table" and len(tables) == 1:
         return tables[0]
@@ -98,10 +100,3 @@ def _packed(values: Floats) -> str:
 
 def _unpacked(text: str) -> Floats:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
-
-
-def _positive(text: str) -> float:
-    value = float.fromhex(text)
-    if not 0.0 < value < math.inf:
-        raise ValueError(f"{value!r} is not a positive number")
-    return value
