@@ -30,6 +30,14 @@ from leastnoise.sampling import IntegerWeights, exact, integer_weights
 from leastnoise.sampling.weights import rounded
 from reference import lattice_points, norm, shell_count
 
+
+def steps(dimension: int, flat: int, width: int, fall: float) -> LatticeNoise:
+    """A joint law of flat steps: e^(−fall) more at each, the first after `flat` shells, of `width` to a sensitivity."""
+    k = np.arange(flat + 4 * width)
+    log_h = -fall * np.maximum(np.ceil((k - flat) / width), 0.0)
+    return LatticeNoise.from_log_weights(log_h, math.exp(-fall / width), step=1.0 / width, dimension=dimension)
+
+
 # law, sensitivity, delta, compositions, bits asked for
 CASES = {
     "discrete gaussian": (discrete_gaussian(8.0), 1.0, 1e-6, 10, None),
@@ -46,6 +54,8 @@ CASES = {
     "forty answers, 128 bits": (cube(8.0, 40), 1.0, 1e-9, 1, 128),
     "hundred answers, 128 bits": (cube(8.0, 100), 1.0, 1e-12, 1, 128),
     "ten gaussian answers": (generalized_gaussian(8.0, 2.0, batch=10), 1.0, 1e-6, 2, None),
+    "twenty answers, steps, 128 bits": (steps(20, 30, 60, 12.0), 1.0, 1e-6, 1, 128),
+    "forty answers, steep steps, 128 bits": (steps(40, 50, 92, 40.0), 1.0, 1e-6, 1, 128),
 }
 
 

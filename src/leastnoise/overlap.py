@@ -53,7 +53,11 @@ def log_pair_count(dimension: int, shift: int, i: NDArray[np.int64], j: NDArray[
     log_count = np.empty(i.size)
     edge = np.abs(i - j) == shift
     log_count[edge] = _log_one_end(dimension, 2.0 * np.minimum(i, j)[edge] + 1.0)
-    log_count[~edge] = _log_both_ends(dimension, (i + j - shift + 1.0)[~edge])
+    side = (i + j - shift + 1)[~edge]
+    if side.size and side.max() < side.size:  # many pairs share a side: each is computed once
+        log_count[~edge] = _log_both_ends(dimension, np.arange(1.0, side.max() + 1.0))[side - 1]
+    else:
+        log_count[~edge] = _log_both_ends(dimension, side.astype(np.float64))
     return log_count
 
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 
 from leastnoise import classic
 from leastnoise.ball import sphere
+from leastnoise.designer.rivals import plain_cube
 from leastnoise.errors import LeastNoiseError
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
+
+LEAST_SPHERE = 8  # answers from which the ball-shaped law may beat the cube-shaped one
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ def plain_epsilon(split: Split, *, sigma: float, sensitivity: float, delta: floa
         laws = [classic.gaussian(sigma), classic.laplace(sigma)]
     else:
         try:
-            laws.append(classic.cube(sigma, split.size, domain=domain, sensitivity=sensitivity))
-            if domain == "real" and split.size >= 8:
+            laws.append(plain_cube(sigma, split.size, sensitivity, domain))
+            if domain == "real" and split.size >= LEAST_SPHERE:
                 laws.append(sphere(sigma, split.size, sensitivity=sensitivity))
         except LeastNoiseError:
             pass

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage, signal
+from scipy import ndimage
 
 from leastnoise.designer.point import Point
 from leastnoise.designer.problem import RenyiProblem
@@ -136,8 +136,9 @@ def _frozen_point(
     # Tilted sums over s > x on the grid: U = Σ t e^(−θ(s−x)), V = Σ t e^(−(θ+1)(s−x)), by a first-order recursion from above.
     decay, decay_more = math.exp(-theta * pitch), math.exp(-(theta + 1.0) * pitch)
     upwards = density[::-1]
-    exceed = np.concatenate([[0.0], signal.lfilter([decay], [1.0, -decay], upwards)[:-1]])[::-1]
-    discount = np.concatenate([[0.0], signal.lfilter([decay_more], [1.0, -decay_more], upwards)[:-1]])[::-1]
+    exceed, discount = (
+        np.concatenate([[0.0], rate * composition.running_sums(upwards, rate)[:-1]])[::-1] for rate in (decay, decay_more)
+    )
     x = epsilon - table.loss
     tail, rest, here = (np.interp(x, grid, values) for values in (exceed, exceed - discount, density / pitch))
     log_base = table.log_p + theta * table.loss

@@ -92,7 +92,7 @@ class PrivacyLoss:
             return math.inf
         if (loss := self._exact) is not None:
             return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=math.inf)
-        if self._certain(0.0) <= budget:
+        if self._certain_at_zero <= budget:
             return 0.0
         saddle = composition.saddle_for_delta(self.parts, budget)
         for _ in range(_TRIES):
@@ -244,10 +244,14 @@ class PrivacyLoss:
         finite = sum(count * math.log1p(-_surely_infinite(loss)) for loss, count in self.parts)
         return max(0.0, -math.expm1(finite) * (1.0 - 1e-9))
 
-    def _certain(self, epsilon: float) -> float:
-        """A crude upper bound on δ of the finite losses: the sum over the releases of δ at an equal share of ε."""
-        share = epsilon / max(sum(count for _, count in self.parts), 1)
-        return sum(count * (float(loss.profile(share)) - loss.infinite) for loss, count in self.parts)
+    @property
+    def _certain_at_zero(self) -> float:
+        """A crude upper bound on δ(0) of the finite losses: the sum over the releases."""
+        return sum(count * (_at_zero(loss) - loss.infinite) for loss, count in self.parts)
+
+
+def _at_zero(loss: SingleLoss) -> float:
+    return loss.profile_at_zero() if isinstance(loss, TableLoss) else float(loss.profile(0.0))
 
 
 def _joined(parts: tuple[tuple[SingleLoss, int], ...]) -> tuple[tuple[SingleLoss, int], ...]:

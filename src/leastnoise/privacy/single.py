@@ -69,6 +69,12 @@ class TableLoss:
         total = np.maximum(finite * (1.0 + self._sum_rounding), some) + self.infinite * (1.0 + 4.0 * ULP)
         return np.asarray(total, dtype=np.float64)
 
+    def profile_at_zero(self) -> float:
+        """δ(0), rounded up, in one pass: for a single value sorting the losses would take longer than all the rest."""
+        rise = -np.expm1(np.minimum(-self.loss_rounding - self.loss, 0.0))
+        finite = float(np.sum(np.exp(self.log_p) * rise)) * (1.0 + self._sum_rounding)
+        return max(finite, SMALLEST) + self.infinite * (1.0 + 4.0 * ULP)
+
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         """δ(ε), rounded down."""
         moved = np.asarray(epsilon, dtype=np.float64) + self.loss_rounding
@@ -108,8 +114,9 @@ class TableLoss:
         top = float(exponent.max())
         weight = np.exp(exponent - top)
         total = float(weight.sum())
-        mean = float(weight @ self.loss) / total
-        variance = float(weight @ (self.loss - mean) ** 2) / total
+        # Not by BLAS: its threads wake for 10,000 products and then wait busily: 3.8 s of CPU instead of 1.4 for a design.
+        mean = float(np.einsum("i,i->", weight, self.loss)) / total
+        variance = float(np.einsum("i,i->", weight, (self.loss - mean) ** 2)) / total
         return top + math.log(total), mean, variance
 
     def table(self, pitch: float, low: float, high: float) -> TableLoss:

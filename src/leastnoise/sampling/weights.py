@@ -29,6 +29,10 @@ BITS = (64, 128)
 _DIGITS = 53  # of a float64
 _HELD_BACK = 2.0**-44  # share of the mass that rounding may need and that goes to the receiving shell in the end
 _CAPS = (34, 24, 14, 4)  # a shell gives at most 2^−cap of its weight to make the total come out even; the first almost always does
+_TILT, _TILTED_CAPS = (
+    2.0**-36,
+    (38,),
+)  # relative fall a shell that makes room where a law has flat steps, and gifts that fit into it
 _LEAST_INNER = 2.0**12  # joint laws: inner shells below this weight are left empty, for rounding would make the law rise there
 _TAIL_SHARE = 1e-8  # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
 _PLAIN_TAIL = 2.0**-100  # mass cut off when no guarantee is asked for
@@ -126,6 +130,18 @@ def rounded(noise: LatticeNoise, bits: int = 128, tail: float = _PLAIN_TAIL, shi
     receiving shell, which lies inside the standard deviation, takes what is left.
     """
     masses = noise.extended(_last_shell(noise, tail, shift))
+    try:
+        return _with_sum(noise, masses, bits, _CAPS)
+    except DesignError:
+        if not noise.is_monotone:
+            raise
+    # A law with flat steps has no room between neighbours. Tilted by 2^−36 a shell it has, and is still non-increasing; the tilt
+    # moves mass inwards, and a loss by at most 2^−36 a step of the shift.
+    return _with_sum(noise, masses * np.exp(-_TILT * np.arange(masses.size)), bits, _TILTED_CAPS + _CAPS)
+
+
+def _with_sum(noise: LatticeNoise, masses: Floats, bits: int, caps: tuple[int, ...]) -> LatticeNoise:
+    """The law of these shell masses, up to a factor, with integer weights of sum 2^bits."""
     total = math.fsum(masses)
     scale = Fraction(1 << bits) * (1 - Fraction(_HELD_BACK)) / Fraction(total)
     least = _unit(noise.dimension)
@@ -136,7 +152,7 @@ def rounded(noise: LatticeNoise, bits: int = 128, tail: float = _PLAIN_TAIL, shi
         weights.pop()
     inside = costs.quadratic().per_shell(len(weights) - 1, noise.dimension, noise.step, noise.domain) <= noise.variance
     counts = _shell_counts(noise.dimension, len(weights)) if noise.is_monotone else None
-    return IntegerWeights(bits, tuple(_settled(weights, counts, 1 << bits, inside, least))).noise(noise)
+    return IntegerWeights(bits, tuple(_settled(weights, counts, 1 << bits, inside, least, caps))).noise(noise)
 
 
 def lattice_form(noise: Noise) -> LatticeNoise:
@@ -165,7 +181,7 @@ def _last_shell(noise: LatticeNoise, tail: float, shift: int) -> int:
             break
         reach = noise.last + 2 * (reach - noise.last)
     beyond: Floats = np.cumsum(masses[::-1])[::-1]  # mass of shell k and all after it
-    return min(int(np.argmax(np.append(beyond, 0.0) <= 0.5 * tail)) + shift, reach)
+    return int(np.argmax(np.append(beyond, 0.0) <= 0.5 * tail)) + shift  # the tail goes on beyond what was looked at
 
 
 def _digits_down(weight: int, unit: int = 1) -> int:
@@ -194,7 +210,9 @@ def _hollow_and_level(weights: list[int], dimension: int) -> list[int]:
     return [0] * first + weights[first:]
 
 
-def _settled(weights: list[int], counts: list[int] | None, total: int, inside: NDArray[np.bool_], unit: int) -> list[int]:
+def _settled(
+    weights: list[int], counts: list[int] | None, total: int, inside: NDArray[np.bool_], unit: int, caps: tuple[int, ...]
+) -> list[int]:
     """The weights with sum `total`, each within the digits of a float64, and W_k/n_k not increasing where `counts` are given.
 
     What is missing goes to one receiving shell, which can hold it only if the missing sum has no bits below the receiver's last
@@ -216,7 +234,7 @@ def _settled(weights: list[int], counts: list[int] | None, total: int, inside: N
 
     def giver(lowest: int, digit: int) -> tuple[int, int]:
         """The heaviest shell that can round the missing sum, whose lowest bit is `lowest`, up to a power nearer to `digit`."""
-        for cap in _CAPS:
+        for cap in caps:
             for k in sorted(held, key=lambda k: -weights[k]):
                 quantum = min(1 << max(weights[k].bit_length() - cap, 0), digit)
                 has_the_digit = _digits_down(weights[k] + lowest, unit) == weights[k] + lowest
