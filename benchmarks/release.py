@@ -1,8 +1,9 @@
 """A release from ten million rows of a million persons: count, sum and mean by 50 groups, on DuckDB.
 
-    python -m benchmarks.release [rows]
+    python -m benchmarks.release [rows [repetitions]]
 
-Each line is a process of its own, so that its peak memory is its own:
+Every run is a process of its own, so that its peak memory is its own; the kinds take turns. Medians are shown, with the least and
+the largest value seen. CPU is that of the whole process, imports included.
 
     release            the whole thing: plan, design of the noise, bounded aggregate, noise, published numbers
     release, prepared  the same with the noise designed before (its time is not counted): what the table itself costs
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROWS, PERSONS, GROUPS = 10_000_000, 1_000_000, 50
@@ -106,6 +108,7 @@ def task_plain(path: str) -> dict[str, float]:
         return {"groups": float(len(connection.execute(query, [path]).fetchall()))}
 
 
+MEASURED = ("seconds", "cpu", "peak MB")
 TASKS = {
     "release": task_release,
     "release, prepared": task_prepared,
@@ -123,27 +126,37 @@ def child(name: str, path: str) -> None:
     print(json.dumps({"seconds": seconds, "cpu": cpu, "peak MB": used.ru_maxrss / 1024.0, **told}))
 
 
-def main(rows: int = ROWS) -> None:
+def measured(name: str, path: Path) -> dict[str, float]:
+    run = subprocess.run([sys.executable, "-m", "benchmarks.release", "--task", name, str(path)], capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(run.stderr)
+    found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
+    return found
+
+
+def main(rows: int = ROWS, repetitions: int = 3) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         make_table(path, rows)
         print(f"{rows:,} rows, {rows // 10:,} persons, {GROUPS} groups, {path.stat().st_size / 1e6:.0f} MB of Parquet")
-        results: dict[str, dict[str, float]] = {}
-        for name in TASKS:
-            run = subprocess.run(
-                [sys.executable, "-m", "benchmarks.release", "--task", name, str(path)], capture_output=True, text=True
+        runs: dict[str, list[dict[str, float]]] = {name: [] for name in TASKS}
+        for _ in range(repetitions):
+            for name in TASKS:
+                runs[name].append(measured(name, path))
+        middle = {name: {what: median(run[what] for run in some) for what in some[0]} for name, some in runs.items()}
+        print(f"{'median of ' + str(repetitions):<18} {'seconds':>22} {'CPU seconds':>22} {'peak MB':>18}")
+        for name, some in runs.items():
+            cells = []
+            for what, width in (("seconds", 7), ("cpu", 7), ("peak MB", 5)):
+                ends = [f"{end(run[what] for run in some):.{0 if what == 'peak MB' else 2}f}" for end in (min, max)]
+                cells.append(f"{middle[name][what]:{width}.{0 if what == 'peak MB' else 2}f} ({'–'.join(ends)})")
+            told = ", ".join(
+                f"{key} {value:.3g}" for key, value in middle[name].items() if key not in ("seconds", "cpu", "peak MB")
             )
-            if run.returncode:
-                sys.exit(run.stderr)
-            results[name] = json.loads(run.stdout.splitlines()[-1])
-            extras = ", ".join(
-                f"{key} {value:.3g}" for key, value in results[name].items() if key not in ("seconds", "cpu", "peak MB")
-            )
-            line = results[name]
-            print(f"{name:<18} {line['seconds']:7.2f} s   {line['cpu']:7.2f} s of CPU   {line['peak MB']:6.0f} MB   {extras}")
-        bounded = results["bounded aggregate"]
+            print(f"{name:<18} {cells[0]:>22} {cells[1]:>22} {cells[2]:>18}   {told}")
+        bounded = middle["bounded aggregate"]
         for name in ("release", "release, prepared"):
-            ratios = (f"{what} {results[name][what] / bounded[what]:.2f}" for what in ("seconds", "cpu", "peak MB"))
+            ratios = (f"{what} {middle[name][what] / bounded[what]:.2f}" for what in MEASURED)
             print(f"{name} / bounded aggregate: {', '.join(ratios)}")
 
 
@@ -151,4 +164,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--task"]:
         child(sys.argv[2], sys.argv[3])
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)
+        main(*(int(number) for number in sys.argv[1:3]))

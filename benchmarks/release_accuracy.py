@@ -94,7 +94,7 @@ def compare(name: str, epsilon: float, plan: Any, table: Any, l1: float, l2: flo
 
 
 def main() -> None:
-    from release import three_sets
+    from releases import three_sets
 
     print("root mean squared error in units of sensitivity, delta = 1e-6")
     print(f"{'release':<26} {'eps':>5} {'ours':>9} {'Gaussian':>11} {'Laplace':>10} {'ratio':>7}")

@@ -46,7 +46,7 @@ def escaped(text):
 
 
 def md5(text):
-    return hashlib.md5(text.encode()).hexdigest()
+    return hashlib.md5(text.encode()).hexdigest()[:12]
 
 
 def kept_rows(plan, rows, block):

@@ -9,8 +9,8 @@ from leastnoise.releases.plan import Key, Plan, Statistic
 from leastnoise.releases.plan_file import load_plan, plan_from
 from leastnoise.releases.sensitivity import blocks
 from leastnoise.releases.source import Connection, CsvFile
-from release import reference_release as reference
-from release import tables
+from releases import reference_release as reference
+from releases import tables
 
 MEAN = {"kind": "mean", "column": "age", "lower": 0, "upper": 100, "pitch": 1, "missing": "drop"}
 WHOLE = {

@@ -19,7 +19,7 @@ from leastnoise.releases.mechanism import mechanism  # noqa: E402
 from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
 from leastnoise.releases.run import release  # noqa: E402
 from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
-from release import three_sets  # noqa: E402
+from releases import three_sets  # noqa: E402
 
 BY = {"g": ["a", "b", "c"]}
 AGE = {"column": "age", "lower": 0, "upper": 100, "pitch": 0.5}

@@ -12,8 +12,8 @@ from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
 from leastnoise.releases.sensitivity import blocks  # noqa: E402
 from leastnoise.releases.source import CsvFile, DuckDBTable, Frame, ParquetFile  # noqa: E402
 from leastnoise.releases.table import aggregate, open_table  # noqa: E402
-from release import reference_release as reference  # noqa: E402
-from release import tables  # noqa: E402
+from releases import reference_release as reference  # noqa: E402
+from releases import tables  # noqa: E402
 
 CASES = [
     ("rows", {}),

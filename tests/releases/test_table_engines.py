@@ -1,104 +1,39 @@
 """Spark in local mode and a PostgreSQL server give the very integers that DuckDB gives."""
 
 import os
-import shutil
-import socket
-import subprocess
-import tempfile
-import time
-from pathlib import Path
+import signal
+import threading
 
 import pytest
 
-ibis = pytest.importorskip("ibis")
+pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
-from leastnoise.releases.plan import Plan  # noqa: E402
-from leastnoise.releases.sensitivity import blocks  # noqa: E402
-from leastnoise.releases.source import Connection  # noqa: E402
-from leastnoise.releases.table import aggregate, open_table  # noqa: E402
-from release import tables, three_sets  # noqa: E402
+import ibis
+
+from leastnoise.releases.ledger import Ledger
+from leastnoise.releases.mechanism import mechanism
+from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.releases.run import release
+from leastnoise.releases.scan import executed
+from leastnoise.releases.sensitivity import blocks
+from leastnoise.releases.source import Connection
+from leastnoise.releases.table import aggregate, open_table
+from releases import engines, tables, three_sets
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")
 def spark():
-    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java 17, and there is no java here")
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    builder = sql.SparkSession.builder.master("local[1]").appName("leastnoise")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-    }.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    yield ibis.pyspark.connect(session)
-    session.stop()
-
-
-def _server_programs():
-    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
-    found = shutil.which("initdb")
-    return None if found is None else Path(found).parent
-
-
-def _as_nobody(command):
-    """PostgreSQL refuses to run as root: then it runs as the user nobody."""
-    if os.geteuid() != 0:
-        return command
-    return [*("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"), *command]
+    with engines.spark() as connected:
+        yield connected
 
 
 @pytest.fixture(scope="module")
 def postgres():
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    programs = _server_programs()
-    if programs is None:
-        pytest.skip("no PostgreSQL server programs: install the package postgresql")
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        pytest.skip("PostgreSQL must not run as root, and there is no setpriv to change the user")
-    home = Path(tempfile.mkdtemp(prefix="leastnoise-pg-"))
-    if os.geteuid() == 0:
-        shutil.chown(home, "nobody", "nogroup")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    data = home / "data"
-    subprocess.run(
-        _as_nobody(
-            [str(programs / "initdb"), "-D", str(data), "-U", "steward", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        ),
-        check=True,
-        capture_output=True,
-        cwd=home,
-    )
-    options = ["-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", str(home), "-c", "fsync=off"]
-    with (home / "log").open("wb") as log:
-        server = subprocess.Popen(_as_nobody([str(programs / "postgres"), *options]), stdout=log, stderr=log, cwd=home)
-    url = f"postgresql://steward@127.0.0.1:{port}/postgres"
-    try:
-        for _ in range(100):
-            try:
-                connected = ibis.connect(url)
-                break
-            except Exception:
-                time.sleep(0.2)
-        else:
-            pytest.fail("the PostgreSQL server did not start: " + (home / "log").read_text(errors="replace"))
-        connected.leastnoise_url = url
+    with engines.postgres() as connected:
         yield connected
-        connected.disconnect()
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(params=["spark", "postgres"])
@@ -155,8 +90,6 @@ def test_the_same_integers_for_the_three_data_sets(engine, name, tmp_path):
 def test_sums_beyond_64_bits(engine):
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Statistic
-
     wide = Statistic("variance", column="x", lower=0, upper=2**31 - 1, pitch=1, missing="drop")
     plan = Plan("wide", None, "add/remove", (wide,), 1.0, 1e-6, one_row_per_person=True)
     arrow = pa.table({"x": [2**62, -(2**62), 2**31 - 1] * 1000})
@@ -175,3 +108,71 @@ def test_a_connection_by_url(postgres):
     )
     assert integers(named) == integers(plan, arrow)
     assert "steward" not in str(named.describe())
+
+
+# A query that would take minutes, and whether one is running.
+ENDLESS = {
+    "duckdb": "SELECT a.range + b.range AS x FROM range(1000000) a, range(1000000) b",
+    "postgres": "SELECT a + b AS x FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b",
+    "pyspark": "SELECT a.id + b.id AS x FROM range(1000000) a CROSS JOIN range(1000000) b",
+}
+
+
+def running(engine):
+    if engine.name == "postgres":
+        watcher = ibis.connect(engine.leastnoise_url)
+        try:
+            others = "pid <> pg_backend_pid() AND state = 'active' AND backend_type = 'client backend'"
+            return int(watcher.raw_sql(f"SELECT count(*) FROM pg_stat_activity WHERE {others}").fetchone()[0]) > 0
+        finally:
+            watcher.disconnect()
+    if engine.name == "pyspark":
+        return bool(engine._session.sparkContext.statusTracker().getActiveJobsIds())
+    return any(thread.name == "leastnoise-scan" for thread in threading.enumerate())
+
+
+@pytest.fixture(params=["duckdb", "postgres", "spark"])
+def any_engine(request):
+    return ibis.duckdb.connect() if request.param == "duckdb" else request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("how", ["progress", "signal"])
+def test_an_interrupted_scan_stays_spent_and_leaves_no_query(any_engine, how, tmp_path):
+    number = Statistic("sum", column="x", lower=0, upper=10, pitch=1, missing="drop")
+    plan = Plan("interrupted", None, "add/remove", (number,), 1.0, 1e-6, one_row_per_person=True)
+    made = mechanism(plan)
+
+    def progress(stage, share):
+        if stage == "scanning the table" and running(any_engine):  # not before: the query must be under way in the engine
+            if how == "progress":
+                raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open_dataset("interrupted", epsilon=2.0, delta=1e-6)
+        with pytest.raises(KeyboardInterrupt):
+            release(plan, table=any_engine.sql(ENDLESS[any_engine.name]), ledger=ledger, prepared=made, progress=progress)
+        assert not running(any_engine)
+        (entry,) = ledger.entries("interrupted")
+        assert entry.result_hash is None
+        assert ledger.check().ok
+    assert any_engine.sql("SELECT 1 AS one").to_pyarrow().to_pylist() == [{"one": 1}]  # and the connection still serves
+
+
+def test_progress_rises_to_one(any_engine):
+    arrow = tables.columns(tables.table(3))
+    given = arrow if any_engine.name == "duckdb" else stored(any_engine, "progress", arrow)
+    plan = tables.plan("ids")
+    told = []
+    release(plan, table=given, progress=lambda stage, share: told.append((stage, share)))
+    scanned = [share for stage, share in told if stage == "scanning the table"]
+    assert scanned == sorted(scanned)
+    assert {b / len(blocks(plan)) for b in range(len(blocks(plan)) + 1)} <= set(scanned)
+
+
+def test_progress_of_tasks_on_spark(spark):
+    scan = spark.sql("SELECT count(DISTINCT a.id % 1000 + b.id) AS x FROM range(3000) a CROSS JOIN range(3000) b")
+    told = []
+    assert executed(scan, "pyspark", told.append).to_pylist() == [{"x": 3999}]
+    assert all(0.0 <= share <= 1.0 for share in told)
+    assert told == sorted(told)

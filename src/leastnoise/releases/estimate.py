@@ -2,6 +2,7 @@
 
 With S = Σ(x − c), Q = Σ(x − c)² − n·w²/2 and n noisy, c the middle and w the half-width of the bounds:
 
+    sum       S + c·n                    where n is asked for too; else it has an answer of its own
     mean      c + S/n
     variance  Q/n + w²/2 − (S/n)²        of the n values themselves, not of a population they were drawn from
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from leastnoise.releases.mechanism import Mechanism
 from leastnoise.releases.plan import Plan, Statistic, group_titles
-from leastnoise.releases.sensitivity import answers_for
+from leastnoise.releases.sensitivity import answers_in
 from leastnoise.sampling import InsecureSeededEntropy, draw
 
 CONFIDENCE = 0.95
@@ -58,17 +59,24 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]
     """The statistics from the noisy answers, one for each entry of the mechanism and in its own units."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
     blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
-    again = _Again(made)
+    again = Again(made)
     found = []
+    noise = (0.0, 0.0)
     for statistic in plan.statistics:
         b = blocks[statistic.group_by]
+        answers = answers_in(made.blocks[b], statistic)
         for group, title in enumerate(group_titles(statistic.group_by)):
-            used = [place[b, group, answer] for answer in answers_for(statistic)]
-            found.append(_row(statistic, title, used, made, noisy, again))
+            used = [place[b, group, answer] for answer in answers]
+            if statistic.kind == "sum" and len(used) == 2:
+                noise = noise if group else sum_noise(statistic, used, made, again)  # the same in every group
+                value = noisy[used[0]] + _middle(statistic) * noisy[used[1]]
+                found.append(Row(statistic.name, statistic.kind, title, value, *noise))
+            else:
+                found.append(_row(statistic, title, used, made, noisy, again))
     return tuple(found)
 
 
-class _Again:
+class Again:
     """Fresh noise of each draw, to see how a statistic moves under it. A fixed seed will do: the law is public, this noise hides
     nothing."""
 
@@ -86,7 +94,7 @@ class _Again:
         return self._kept[d][:, at]
 
 
-def _row(statistic: Statistic, title: str, used: Sequence[int], made: Mechanism, noisy: Sequence[float], again: _Again) -> Row:
+def _row(statistic: Statistic, title: str, used: Sequence[int], made: Mechanism, noisy: Sequence[float], again: Again) -> Row:
     scales = [made.entries[i].sensitivity * float(made.entries[i].answer.unit) for i in used]
     values = [noisy[i] for i in used]
     if statistic.kind in ("mean", "variance"):
@@ -105,6 +113,14 @@ def _row(statistic: Statistic, title: str, used: Sequence[int], made: Mechanism,
     moved = formula(*(v + scale * again.noise(i) for v, scale, i in zip(values, scales, used, strict=True)))
     width = float(np.quantile(np.abs(moved - value), CONFIDENCE))
     return Row(statistic.name, statistic.kind, title, value, math.sqrt(variance), width)
+
+
+def sum_noise(statistic: Statistic, used: Sequence[int], made: Mechanism, again: Again) -> tuple[float, float]:
+    """Standard deviation and half-width of S + c·n, whose noise does not depend on the answers."""
+    centred, number = (made.std(i) * float(made.entries[i].answer.unit) for i in used)
+    one, other = (again.noise(i) * made.entries[i].sensitivity * float(made.entries[i].answer.unit) for i in used)
+    middle = _middle(statistic)
+    return math.hypot(centred, middle * number), float(np.quantile(np.abs(one + middle * other), CONFIDENCE))
 
 
 def _middle(statistic: Statistic) -> float:

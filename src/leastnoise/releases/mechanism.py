@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -22,7 +22,7 @@ from scipy import optimize
 from leastnoise import classic
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.designer.design import LARGEST_RATIO, SMALLEST_RATIO, design
-from leastnoise.errors import DesignError, LeastNoiseError
+from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
@@ -36,6 +36,7 @@ _CLOSE = 1e-3  # how far below the budget a search over several laws may stop
 _ROUNDS = 14
 _SHORTLIST = 1.06
 _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
+_LARGEST = 0.99 * LARGEST_RATIO
 _MOST_JOINT = 100  # answers in one joint draw: beyond, independent noise is the better one (DESIGN, section 2)
 
 
@@ -82,7 +83,7 @@ class Mechanism:
     epsilon: float
     delta: float
     gaussian_epsilon: float  # what Gaussian noise of the same standard deviations would cost
-    gaussian_factor: float  # standard deviation of Gaussian noise at the plan's budget, relative to ours
+    gaussian_factor: float  # standard deviation of Gaussian noise of the same epsilon, relative to ours
     alternatives: Mapping[str, float] = field(default_factory=dict)  # layout -> noise relative to the chosen one
     plan_hash: str = ""
 
@@ -111,7 +112,8 @@ class _Spec:
     domain: Domain
 
     def sigma(self, scale: float) -> float:
-        return self.fixed if self.fixed is not None else scale * self.factor
+        """Kept within what can be designed for: very different weights cannot all be had to the letter."""
+        return self.fixed if self.fixed is not None else min(max(scale * self.factor, SMALLEST_RATIO), _LARGEST)
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def mechanism(plan: Plan) -> Mechanism:
     chosen, found, alternatives = _best(layouts, plan.epsilon, plan.delta)
     laws, epsilon = _sampled(found.laws, plan.epsilon, plan.delta)
     draws = _assigned(chosen, laws)
-    gaussian_epsilon, factor = _gaussian(asked, entries, laws, draws, plan.epsilon, plan.delta)
+    gaussian_epsilon, factor = _gaussian(asked, entries, laws, draws, epsilon, plan.delta)
     return Mechanism(
         blocks=asked,
         entries=entries,
@@ -175,7 +177,7 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
         block = asked[entry.block]
         place = block.answers.index(entry.answer)
         wanted = block.sigmas[place]
-        ratio = None if wanted is None else min(wanted / entry.sensitivity, 0.99 * LARGEST_RATIO)
+        ratio = None if wanted is None else min(wanted / entry.sensitivity, _LARGEST)
         if ratio is not None and ratio < SMALLEST_RATIO:
             raise DesignError(
                 f"Expected the wanted sigma of an answer to be at least {SMALLEST_RATIO} of its sensitivity ({entry.sensitivity} "
@@ -248,21 +250,26 @@ def _best(layouts: Sequence[_Layout], epsilon: float, delta: float) -> tuple[_La
 
 def _estimate(specs: Sequence[_Spec], epsilon: float, delta: float) -> float:
     """The scale that known laws would need, all Gaussian or all cubes; for plans of fixed sigmas only, the share of ε they use."""
-    # μ² = Σ uses·batch/σ² for Gaussian noise.
-    spent = sum(spec.uses * spec.batch / spec.fixed**2 for spec in specs if spec.fixed is not None)
-    wanted = sum(spec.uses * spec.batch / spec.factor**2 for spec in specs if spec.fixed is None)
-    allowed = _gaussian_mu(epsilon, delta) ** 2
-    if wanted == 0.0:
-        return math.sqrt(spent / allowed)
-    gaussian = math.sqrt(wanted / (allowed - spent)) if spent < allowed else math.inf
+    gaussian = _gaussian_scale(specs, epsilon, delta)
+    wanted = [spec for spec in specs if spec.fixed is None]
+    if not wanted:
+        return gaussian
 
     def excess(log_scale: float) -> float:
         sigmas = [spec.sigma(math.exp(log_scale)) for spec in specs]
-        cubes = [classic.cube(sigma, spec.batch, step=_coarse(sigma)) for sigma, spec in zip(sigmas, specs, strict=True)]
-        losses = [PrivacyLoss.of(cube).compose(spec.uses) for cube, spec in zip(cubes, specs, strict=True)]
-        return math.log(_composed(losses).epsilon(delta) / epsilon)
+        known = [
+            classic.laplace(sigma) if spec.batch == 1 else classic.cube(sigma, spec.batch, step=_coarse(sigma))
+            for sigma, spec in zip(sigmas, specs, strict=True)
+        ]
+        losses = [PrivacyLoss.of(law).compose(spec.uses) for law, spec in zip(known, specs, strict=True)]
+        together = _composed(losses)
+        try:
+            cost = together.epsilon(delta)
+        except AccountingError:  # very different laws may be beyond the grid; their largest losses still are a guide
+            cost = sum(count * loss.largest for loss, count in together.parts)
+        return math.log(cost / epsilon)
 
-    start = math.log(gaussian if math.isfinite(gaussian) else 2.0 * math.sqrt(wanted / allowed))
+    start = math.log(gaussian if math.isfinite(gaussian) else 2.0 * _gaussian_scale(wanted, epsilon, delta))
     try:
         if excess(start) > 0:  # cubes need more than Gaussian noise, or than could be had
             return gaussian
@@ -290,7 +297,7 @@ def _gaussian_mu(epsilon: float, delta: float) -> float:
 
 def _coarse(sigma: float) -> float:
     """A lattice that is good enough to compare laws."""
-    return 1.0 / max(2, math.ceil(8.0 / sigma))
+    return 1.0 / max(2 if sigma < 16.0 else 1, math.ceil(8.0 / sigma))
 
 
 def _solve(specs: Sequence[_Spec], epsilon: float, delta: float) -> _Found:
@@ -304,17 +311,29 @@ def _solve(specs: Sequence[_Spec], epsilon: float, delta: float) -> _Found:
     failure = ""
     for share in _SHARES if len(specs) > 1 else (1.0,):
         try:
-            tried = _common(specs, target, delta, share * delta / len(specs))
+            tried = _common(specs, target, delta, share * delta / len(specs), None if found is None else found.scale)
         except DesignError as error:
             failure = str(error)
             continue
         found = tried if found is None or tried.scale < found.scale else found
+    plain = _all_gaussian(specs, target, delta)
+    if plain is not None and (found is None or plain.scale < found.scale):
+        return plain
     if found is None:
         raise DesignError(failure)
     return found
 
 
-def _common(specs: Sequence[_Spec], target: float, delta: float, part: float) -> _Found:
+def _all_gaussian(specs: Sequence[_Spec], epsilon: float, delta: float) -> _Found | None:
+    """Independent Gaussian noise on every answer, which no release may be worse than; None where fixed sigmas decide."""
+    scale = _gaussian_scale(specs, epsilon, delta)
+    if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
+        return None
+    laws = [_Made(classic.gaussian(spec.sigma(scale)), spec.uses * spec.batch, "Gaussian", delta) for spec in specs]
+    return _Found(scale, tuple(laws)) if _cost(laws, delta) <= epsilon else None
+
+
+def _common(specs: Sequence[_Spec], target: float, delta: float, part: float, start: float | None) -> _Found:
     """Laws designed for `part` of δ each, at the least common scale whose composition is within the target."""
     free = [spec for spec in specs if spec.fixed is None]
     if not free:
@@ -326,9 +345,9 @@ def _common(specs: Sequence[_Spec], target: float, delta: float, part: float) ->
             )
         return _Found(1.0, laws)
     reached: _Found | None = None
-    low = SMALLEST_RATIO / min(spec.factor for spec in free)
-    high = 0.99 * LARGEST_RATIO / max(spec.factor for spec in free)
-    guess = _estimate(specs, target, delta)
+    low = SMALLEST_RATIO / max(spec.factor for spec in free)
+    high = _LARGEST / min(spec.factor for spec in free)
+    guess = _estimate(specs, target, delta) if start is None else start
     scale = min(max(guess if math.isfinite(guess) else math.sqrt(low * high), low), high)
     tried: list[tuple[float, float]] = []
     for _ in range(_ROUNDS):
@@ -336,7 +355,7 @@ def _common(specs: Sequence[_Spec], target: float, delta: float, part: float) ->
         cost = _cost(laws, delta)
         if cost <= target:
             high, reached = scale, _Found(scale, laws)
-            if cost >= target * (1.0 - _CLOSE):
+            if cost >= target * (1.0 - _CLOSE) or scale <= low * (1.0 + 1e-9):
                 break
         else:
             low = scale
@@ -357,6 +376,17 @@ def _next(tried: Sequence[tuple[float, float]], target: float, low: float, high:
     return moved if low * (1.0 + 1e-9) < moved < high * (1.0 - 1e-9) else math.sqrt(low * high)
 
 
+def _gaussian_scale(specs: Sequence[_Spec], epsilon: float, delta: float) -> float:
+    """The scale that Gaussian noise would need, +inf where the fixed sigmas leave it nothing; for fixed sigmas only, the share of μ
+    that they use: μ² = Σ uses·batch/σ²."""
+    spent = sum(spec.uses * spec.batch / spec.fixed**2 for spec in specs if spec.fixed is not None)
+    wanted = sum(spec.uses * spec.batch / spec.factor**2 for spec in specs if spec.fixed is None)
+    allowed = _gaussian_mu(epsilon, delta) ** 2
+    if wanted == 0.0:
+        return math.sqrt(spent / allowed)
+    return math.sqrt(wanted / (allowed - spent)) if spent < allowed else math.inf
+
+
 @lru_cache(maxsize=256)  # several plans, engines or years ask for the same law, and a design takes seconds
 def _designed(spec: _Spec, delta: float, *, epsilon: float | None = None, sigma: float | None = None) -> _Made:
     """The best law for a spec."""
@@ -365,9 +395,19 @@ def _designed(spec: _Spec, delta: float, *, epsilon: float | None = None, sigma:
     for domain in domains:  # on the integers very small noise may not exist; the real line then serves counts too
         try:
             made = design(delta=delta, epsilon=epsilon, sigma=sigma, compositions=spec.uses, batch=spec.batch, domain=domain)
-            return _Made(made.noise, made.uses, made.origin, delta)
+            found = _Made(made.noise, made.uses, made.origin, delta)
+            # Where several laws are composed ε may jump at a tiny change of one: the search must see the laws that are sampled.
+            return found if sigma is None else replace(found, noise=_on_lattice(found, 1.0))
         except (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError) as error:
             failure = str(error)
+    if epsilon is not None:  # more may be allowed than the least noise that can be designed needs: then that is it
+        for domain in domains:
+            try:
+                made = design(delta=delta, sigma=SMALLEST_RATIO, compositions=spec.uses, batch=spec.batch, domain=domain)
+            except (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError):
+                continue
+            if made.epsilon <= epsilon:
+                return _Made(made.noise, made.uses, made.origin, delta)
     raise DesignError(failure)
 
 
@@ -419,7 +459,7 @@ def _on_lattice(law: _Made, wider: float) -> Noise:
 def _gaussian(
     asked: Sequence[Block], entries: Sequence[Entry], laws: Sequence[Law], draws: Sequence[Draw], epsilon: float, delta: float
 ) -> tuple[float, float]:
-    """(ε of Gaussian noise at our standard deviations, its standard deviations at the plan's budget relative to ours).
+    """(ε of Gaussian noise at our standard deviations, its standard deviations at our ε relative to ours).
 
     A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ touched/σ².
     """

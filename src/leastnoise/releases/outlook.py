@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leastnoise.releases.estimate import CONFIDENCE
+from leastnoise.releases.estimate import CONFIDENCE, Again, sum_noise
 from leastnoise.releases.mechanism import Mechanism
 from leastnoise.releases.plan import Plan, group_titles
-from leastnoise.releases.sensitivity import answers_for
+from leastnoise.releases.sensitivity import answers_in
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,19 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     """The error that noise alone puts on every statistic; the same in each of its groups."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
     blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
-    laws = made.law_of
+    laws, again = made.law_of, Again(made)
     found = []
     for statistic in plan.statistics:
+        b = blocks[statistic.group_by]
+        groups = len(group_titles(statistic.group_by))
+        answers = answers_in(made.blocks[b], statistic)
+        if statistic.kind == "sum" and len(answers) == 2:
+            noise = sum_noise(statistic, [place[b, 0, answer] for answer in answers], made, again)
+            found.append(Outlook(statistic.name, statistic.kind, groups, *noise, of_sum=False))
+            continue
         # The first answer of a mean is its sum; of a variance the second, the sum of squares, leads.
-        answer = answers_for(statistic)[1 if statistic.kind == "variance" else 0]
-        index = place[blocks[statistic.group_by], 0, answer]
+        answer = answers[1 if statistic.kind == "variance" else 0]
+        index = place[b, 0, answer]
         scale = made.entries[index].sensitivity * float(answer.unit)
         ratio = statistic.kind in ("mean", "variance")
         scale /= statistic.public_n if ratio and statistic.public_n is not None else 1.0
@@ -41,7 +48,7 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
             Outlook(
                 statistic.name,
                 statistic.kind,
-                len(group_titles(statistic.group_by)),
+                groups,
                 law.std * scale,
                 law.interval(CONFIDENCE) * scale,
                 ratio and statistic.public_n is None,

@@ -30,6 +30,7 @@ from leastnoise.releases import estimate, report
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import Mechanism, mechanism
+from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
 from leastnoise.releases.table import Counts, Table, aggregate, extra, open_table
@@ -119,7 +120,7 @@ class Release:
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """The one-page report for the public."""
-        return _written(report.page(self), path)
+        return _written(page(self), path)
 
     def _repr_html_(self) -> str:
         from leastnoise.interop.notebook import release_html

@@ -9,7 +9,9 @@ contribution bounding for one grouping. Row by row an answer adds
     persons   counts each person once
 
 Centring makes ranges symmetric, which halves what a person who comes or goes can add; the mean and the variance get it back from
-the number of values (see `estimate`).
+the number of values (see `estimate`). So does a sum whose number of values is asked for as well: with bounds [L, U] and noise of σ
+sensitivities on each answer, a sum of its own has noise max(|L|, |U|)·σ; from the centred sum and the number it has
+√((L² + U²)/2)·σ, which is never more, and where a mean is asked for too there is one answer less to share the budget with.
 
 **Bounds.** In a view a person has at most m rows in one group, and rows in at most g groups:
 
@@ -166,6 +168,14 @@ def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
     return moments + number
 
 
+def answers_in(block: Block, statistic: Statistic) -> tuple[Answer, ...]:
+    """The answers of its block that a statistic is computed from."""
+    own = answers_for(statistic)
+    if statistic.kind == "sum" and own[0] not in block.answers:
+        return Answer("centred", statistic.values), number_of(statistic)
+    return own
+
+
 def number_of(statistic: Statistic) -> Answer:
     """The answer that counts the values of a mean or variance: all rows, unless missing ones are dropped."""
     values = statistic.values
@@ -178,7 +188,23 @@ def blocks(plan: Plan) -> tuple[Block, ...]:
     for statistic in plan.statistics:
         for answer in answers_for(statistic):
             found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
-    return tuple(_block(plan, group_by, asked) for group_by, asked in found.items())
+    return tuple(_block(plan, group_by, _without_spare_sums(plan, asked)) for group_by, asked in found.items())
+
+
+def _without_spare_sums(plan: Plan, asked: dict[Answer, list[Statistic]]) -> dict[Answer, list[Statistic]]:
+    """The same with every sum that can be had from a centred sum and a number that is asked for anyway: see the docstring above.
+    The argument there is for persons who come or go, and for equal weights without wanted sigmas."""
+    plain = len({statistic.weight for statistic in plan.statistics}) == 1
+    if plan.relation != "add/remove" or not plain or any(statistic.sigma is not None for statistic in plan.statistics):
+        return asked
+    kept: dict[Answer, list[Statistic]] = {}
+    for answer, statistics in asked.items():
+        number = number_of(statistics[0])
+        centred = Answer("centred", answer.values)
+        spare = answer.measure == "sum" and number in asked
+        for needed in (centred, number) if spare else (answer,):
+            kept.setdefault(needed, []).extend(statistics)
+    return kept
 
 
 def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Statistic]]) -> Block:

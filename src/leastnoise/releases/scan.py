@@ -1,0 +1,114 @@
+"""Running a query in its engine: how far it is, and its end when the caller is interrupted.
+
+The query runs in a thread of its own, so that the caller can look at it and stop it the same way on every engine. Whatever ends the
+wait early, a Ctrl-C or an error of the progress callback, cancels the query in the engine, and the error goes on only when the
+thread is done: no query is left behind.
+
+What an engine tells of a running query: DuckDB an estimated share, Spark its finished tasks, PostgreSQL nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+_POLL = 0.5  # seconds between two looks at the progress of a query
+_AGAIN = 0.2  # seconds between two requests to end it: the first may come before it has begun
+
+Report = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class _Handle:
+    """What can be done with a query of one engine: called in its thread before it starts, to see how far it is, to end it."""
+
+    begin: Callable[[], object]
+    share: Callable[[], float]
+    cancel: Callable[[], object]
+
+
+def executed(query: Any, engine: str, progress: Report | None = None) -> Any:
+    """The result of an ibis query as an Arrow table. `progress` is told its share now and then, never less than before."""
+    backend = query._find_backend(use_default=True)
+    handle = _HANDLES.get(engine, _plain)(backend)
+    found: list[Any] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                with suppress(Exception):
+                    handle.begin()
+                found.append(query.to_pyarrow())
+            except BaseException as error:
+                failed.append(error)
+
+    worker = threading.Thread(target=work, name="leastnoise-scan", daemon=True)
+    worker.start()
+    most = 0.0
+    try:
+        while worker.is_alive():
+            worker.join(_POLL)
+            if progress is not None and worker.is_alive():
+                with suppress(Exception):
+                    most = max(most, min(handle.share(), 1.0))
+                progress(most)
+    except BaseException:
+        while worker.is_alive():
+            with suppress(Exception):
+                handle.cancel()
+            worker.join(_AGAIN)
+        raise
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+def _plain(backend: Any) -> _Handle:
+    return _Handle(_nothing, lambda: 0.0, _nothing)
+
+
+def _duckdb(backend: Any) -> _Handle:
+    def begin() -> None:
+        backend.raw_sql("SET enable_progress_bar = true")
+        backend.raw_sql("SET enable_progress_bar_print = false")
+
+    return _Handle(begin, lambda: float(backend.con.query_progress()) / 100.0, lambda: backend.con.interrupt())
+
+
+def _postgres(backend: Any) -> _Handle:
+    return _Handle(_nothing, lambda: 0.0, lambda: backend.con.cancel())
+
+
+def _spark(backend: Any) -> _Handle:
+    session = backend._session
+    name = f"leastnoise-{uuid.uuid4().hex}"
+    try:
+        context = session.sparkContext
+    except Exception:  # Spark Connect has no context here; tags do the same there, without the tasks
+        return _Handle(lambda: session.addTag(name), lambda: 0.0, lambda: session.interruptTag(name))
+
+    def share() -> float:
+        """Finished tasks over all tasks, stages that have not begun counted like the others. Later jobs are not known yet."""
+        tracker = context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(name)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        known = [stage for stage in stages if stage is not None and stage.numTasks > 0]
+        return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known)) / max(len(stages), 1)
+
+    return _Handle(
+        lambda: context.setJobGroup(name, "leastnoise", interruptOnCancel=True), share, lambda: context.cancelJobGroup(name)
+    )
+
+
+def _nothing() -> None:
+    return None
+
+
+_HANDLES: dict[str, Callable[[Any], _Handle]] = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark}
