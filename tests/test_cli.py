@@ -122,7 +122,7 @@ def test_sample_prints_one_draw_a_line(artefact):
         (["design", "--delta", "1e-6", "--sigma", "8", "--step", "0.3"], "step=0.3"),
         (["account", "gaussian", "--delta", "1e-6"], "--sigma"),
         (["account", "no-such-file.json", "--delta", "1e-6"], "no-such-file.json"),
-        (["design", "--delta", "1e-6", "--sigma", "8", "--out", "no/such/folder/noise.json"], "No such file or directory"),
+        (["design", "--delta", "1e-6", "--sigma", "8", "--out", "no/such/folder/noise.json"], "in a folder that exists"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_2(arguments, message):

@@ -4,7 +4,10 @@ Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted. `--json` pri
 one sentence on standard error. Numerical modules are imported where they are used, so that `--help` is instant.
 """
 
-from leastnoise.cli import completion, laws, releases, reproduce, serve
-from leastnoise.cli.base import main
+try:
+    from leastnoise.cli import completion, laws, releases, reproduce, serve
+    from leastnoise.cli.base import main
+except KeyboardInterrupt:  # before a command could see it
+    raise SystemExit(130) from None
 
 __all__ = ["completion", "laws", "main", "releases", "reproduce", "serve"]

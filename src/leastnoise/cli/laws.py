@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.base import domain, json_option, main, print_json, use
+from leastnoise.cli.base import domain, json_option, main, out_option, print_json, use
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_comparison
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from leastnoise.designer.design import Design
     from leastnoise.noise import Noise
 
@@ -37,7 +39,7 @@ NAMED = (
 @click.option("--renyi-order", type=float, help="With --objective renyi: the order; without it, the paper's moments rule.")
 @click.option("--touched", type=int, help="How many answers of a batch one person can change, if not all.")
 @click.option("--step", type=float, help="Pitch of the lattice (real answers); divides the sensitivity.")
-@click.option("--out", type=click.Path(dir_okay=False), help="Write the law as a verifiable artefact (exact integer weights).")
+@out_option("Write the law as a verifiable artefact (exact integer weights).")
 @plot_option
 @json_option
 def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> None:
@@ -107,8 +109,15 @@ def compare(as_json: bool, plot: str | None, **request: Any) -> None:
         click.echo(f"\ndrawn: {plot}")
 
 
+def _law_words(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What a shell offers for LAW: the named laws that begin so, else files (bash shows files alone or not at all)."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in NAMED if name.startswith(begun)] or [CompletionItem(begun, type="file")]
+
+
 @main.command()
-@click.argument("law")
+@click.argument("law", shell_complete=_law_words)
 @use
 @click.option("--sigma", type=float, help="Standard deviation of a named law.")
 @click.option("--epsilon", type=float, help="Also give δ at this ε.")
@@ -122,13 +131,15 @@ def account(law: str, sigma: float | None, epsilon: float | None, plot: str | No
       leastnoise account noise.json --compositions 20 --delta 1e-6
       leastnoise account laplace --sigma 8 --compositions 10 --delta 1e-6 --plot laplace.pdf
     """
+    from leastnoise.errors import positive_integer
     from leastnoise.privacy.loss import PrivacyLoss
 
-    noise = _law(law, sigma, use["sensitivity"], use["batch"])
-    uses = use["compositions"] * (1 if noise.dimension == use["batch"] else -(-use["batch"] // noise.dimension))
+    compositions, batch = (positive_integer(name, use[name]) for name in ("compositions", "batch"))
+    noise = _law(law, sigma, use["sensitivity"], batch)
+    uses = compositions * -(-batch // noise.dimension)
     loss = PrivacyLoss.of(noise, use["sensitivity"]).compose(uses)
     lower, upper = loss.epsilon_bounds(use["delta"])
-    result: dict[str, Any] = {"law": law, "std": noise.std, "delta": use["delta"], "draws": uses}
+    result: dict[str, Any] = {"law": law, "std": noise.std, "dimension": noise.dimension, "delta": use["delta"], "draws": uses}
     result |= {"epsilon": upper, "epsilon_lower": lower}
     if epsilon is not None:
         below, above = loss.delta_bounds(epsilon)
@@ -140,7 +151,8 @@ def account(law: str, sigma: float | None, epsilon: float | None, plot: str | No
     if as_json:
         print_json(result | _drawn(plot))
         return
-    click.echo(f"{law}: standard deviation {noise.std:.6g}, {uses} draw(s), sensitivity {use['sensitivity']:g}")
+    draws = f"{uses} draw(s)" + (f" of {noise.dimension} answers each" if noise.dimension > 1 else "")
+    click.echo(f"{law}: standard deviation {noise.std:.6g}, {draws}, sensitivity {use['sensitivity']:g}")
     click.echo(f"  epsilon = {upper:.6g} at delta = {use['delta']:g} (exact value above {lower:.6g})")
     if epsilon is not None:
         click.echo(f"  delta = {result['delta_at_epsilon']:.4g} at epsilon = {epsilon:g}")
@@ -162,7 +174,7 @@ def sample(law: str, count: int, as_json: bool) -> None:
     """
     import numpy as np
 
-    draws = np.asarray(_law(law, None, 1.0, 1).sample(count))
+    draws = np.asarray(saved_law(law).sample(count))
     if as_json:
         print_json({"law": law, "noise": draws.tolist()})
         return
@@ -225,6 +237,8 @@ def _law(law: str, sigma: float | None, sensitivity: float, batch: int) -> Noise
             "discrete-staircase": lambda s: classic.staircase(s, sensitivity=sensitivity, domain="integer"),
         }
         return builders[law](sigma)
+    if not Path(law).exists():
+        raise InvalidParameterError("LAW", law, f"to be a file or one of {', '.join(NAMED)}")
     if sigma is not None:
         raise InvalidParameterError("--sigma", sigma, "to be left out: a saved law has its own")
     return saved_law(law)

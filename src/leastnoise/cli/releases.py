@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.base import json_option, main, print_json, progress_bar
+from leastnoise.cli.base import json_option, main, out_option, print_json, progress_bar, writable
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
 
@@ -30,8 +29,7 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
         target = Path(path)
         if target.suffix.lower() not in _WRITERS:
             raise InvalidParameterError("--out", path, f"to end in one of {', '.join(_WRITERS)}")
-        if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-            raise InvalidParameterError("--out", path, "to be in a folder that exists and can be written")
+        writable("--out", path)
         if target.suffix.lower() == ".parquet":
             from leastnoise.releases.table import extra
 
@@ -309,7 +307,7 @@ def ledger_spend(
     Run it before anything is revealed: when it exits with 0 the spend is on the disk.
 
     \b
-      leastnoise ledger spend budget.ledger patients noise.json --uses 10 --plan "ten counts, March"
+      leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March"
     """
     from leastnoise.cli.laws import saved_law
     from leastnoise.releases.ledger import Ledger, Spend
@@ -334,7 +332,7 @@ def ledger_spend(
 @ledger.command("export")
 @_file
 @click.option("--format", type=click.Choice(["json", "csv"]), default="json", show_default=True)
-@click.option("--out", type=click.Path(dir_okay=False), help="Write to this file instead of standard output.")
+@out_option("Write to this file instead of standard output.")
 def ledger_export(file: str, format: str, out: str | None) -> None:
     """Everything in the ledger as JSON (budgets, releases, laws), or the releases as CSV.
 

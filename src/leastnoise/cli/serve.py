@@ -17,11 +17,17 @@ _GRACE = 2  # seconds that open requests have when the server stops
 
 
 @main.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; anything but loopback is reachable by others.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; anything but loopback is reachable by others."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="Port to listen on; 0 takes a free one."
+)
 @click.option("--name", "names", multiple=True, help="A further host name the server answers to; may be repeated.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that design; by default one for each processor, at most 4.")
-@click.option("--open/--no-open", "opens", default=None, help="Open the page in a browser; by default when started from a terminal.")
+@click.option(
+    "--open/--no-open", "opens", default=None, help="Open the page in a browser; by default when started from a terminal."
+)
 @json_option
 def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, opens: bool | None, as_json: bool) -> None:
     """Open the explorer: a local page that shows what ε, δ and the number of answers buy.

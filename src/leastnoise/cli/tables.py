@@ -64,15 +64,30 @@ def _on_terminal(head: Sequence[str], cells: Sequence[Sequence[str]], shares: Se
     from rich.table import Table
 
     console = Console()
+    taken = sum(max(len(row[column]) for row in [head, *cells]) + 3 for column in range(len(head)))
+    if console.width < taken:
+        _stacked(head, cells)
+        return
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for index, title in enumerate(head):
         table.add_column(title, justify="right" if index else "left", no_wrap=True)
     # The bar gets what the numbers leave: they are never cut short for it.
-    taken = sum(max(len(row[column]) for row in [head, *cells]) + 3 for column in range(len(head))) + 3
-    longest = min(_BAR, console.width - taken)
+    longest = min(_BAR, console.width - taken - 3)
     if longest > 3:
         table.add_column("ε", no_wrap=True)
     for index, (row, share) in enumerate(zip(cells, shares, strict=True)):
         bar = [_bar(share, longest)] if longest > 3 else []
         table.add_row(*row, *bar, style="bold" if index == 0 else None)
-    console.print(table)
+    with console.capture() as drawn:
+        console.print(table)
+    click.echo(drawn.get(), nl=False)  # click prints ε also where the terminal says ASCII; rich would stop
+
+
+def _stacked(head: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    """For a terminal narrower than the table: one number a line, so that none is cut."""
+    width = max(len(title) for title in head)
+    for name, *numbers in cells:
+        click.echo(name)
+        for title, number in zip(head[1:], numbers, strict=True):
+            if number:
+                click.echo(f"  {title:{width}} {number}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,8 @@ def check_picture(path: str | PathLike[str]) -> None:
     """Whether a picture can be written there, asked before the work that goes into it."""
     picture_suffix(path)
     folder = Path(path).parent
-    if not folder.is_dir():
-        raise InvalidParameterError("picture", str(path), "to be in a folder that exists")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InvalidParameterError("picture", str(path), "to be in a folder that exists and can be written")
     if Path(path).is_dir():
         raise InvalidParameterError("picture", str(path), "to be a file, not a folder")
     _matplotlib("matplotlib")

@@ -61,7 +61,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw of a law, and the entries it serves."""
+    """One draw of a law, and the entries it serves: as many as the law has answers, or fewer, and the rest of the draw is not used."""
 
     law: int
     entries: tuple[int, ...]
@@ -426,11 +426,11 @@ def _cost(laws: Sequence[_Made | Law], delta: float) -> float:
 
 
 def _assigned(layout: _Layout, laws: Sequence[Law]) -> tuple[Draw, ...]:
-    """The draws; where a batch is better served by independent noise, each of its answers gets its own."""
+    """The draws; where a batch is better served by independent noise, or by joint noise on blocks of it, it is cut accordingly."""
     draws: list[Draw] = []
     for spec, served in layout.draws:
-        whole = laws[spec].noise.dimension == len(served)
-        draws += [Draw(spec, served)] if whole else [Draw(spec, (entry,)) for entry in served]
+        size = laws[spec].noise.dimension
+        draws += [Draw(spec, served[at : at + size]) for at in range(0, len(served), size)]
     return tuple(draws)
 
 

@@ -202,13 +202,13 @@ def _noisy(made: Mechanism, counts: Sequence[Counts], source: Entropy) -> list[f
     groups = [block.groups for block in made.blocks]
     for drawn in made.draws:
         served = [made.entries[i] for i in drawn.entries]
-        scaled = np.empty(len(served), dtype=object)
+        law = made.laws[drawn.law].noise
+        scaled = np.full(law.dimension, Fraction(0), dtype=object)
         for at, entry in enumerate(served):
             place = made.blocks[entry.block].answers.index(entry.answer)
             scaled[at] = Fraction(counts[entry.block][groups[entry.block][entry.group]][place], entry.sensitivity)
-        law = made.laws[drawn.law].noise
-        out = noised(law, scaled if law.dimension > 1 else scaled.reshape(len(served)), entropy=source)
-        for i, entry, integer in zip(drawn.entries, served, out.integers.tolist(), strict=True):
+        out = noised(law, scaled, entropy=source)
+        for i, entry, integer in zip(drawn.entries, served, out.integers.tolist()[: len(served)], strict=True):
             noisy[i] = int(integer) * out.unit * entry.sensitivity * entry.answer.unit
     return [float(value) for value in noisy]
 

@@ -1,0 +1,133 @@
+"""What the page asks for. Every field is checked here, on the server; what is wrong is said for each field by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leastnoise.designer.design import LARGEST_RATIO, SMALLEST_RATIO
+from leastnoise.errors import LeastNoiseError
+from leastnoise.noise import Domain
+
+MOST_TEXT = 40
+MOST_APART, MOST_TOGETHER = 1_000, 100  # answers; beyond 100 in one draw a design takes longer than a page can wait
+FIELDS = ("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain")
+_RANGES = {"epsilon": (1e-3, 50.0), "sigma": (1e-6, 1e9), "delta": (1e-15, 0.1), "sensitivity": (1e-4, 1e5)}
+_EXAMPLES = {"epsilon": "1", "sigma": "8", "delta": "1e-6", "sensitivity": "1"}
+_NAMES = {"epsilon": "ε", "sigma": "The standard deviation", "delta": "δ", "sensitivity": "The sensitivity"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+
+class InvalidSettingError(LeastNoiseError, ValueError):
+    """Fields that cannot be used, with a sentence for each."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__(" ".join(errors.values()))
+        self.errors = dict(errors)
+
+    def __reduce__(self) -> tuple[type[InvalidSettingError], tuple[dict[str, str]]]:
+        return type(self), (self.errors,)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One request to the designer: exactly one of `epsilon` and `sigma` is given; `together`: the answers are one batch."""
+
+    epsilon: float | None
+    sigma: float | None
+    delta: float
+    answers: int
+    together: bool
+    sensitivity: float
+    domain: Domain
+
+    @property
+    def target(self) -> str:
+        """The field that was fixed."""
+        return "sigma" if self.epsilon is None else "epsilon"
+
+    @property
+    def batch(self) -> int:
+        return self.answers if self.together else 1
+
+    @property
+    def compositions(self) -> int:
+        return 1 if self.together else self.answers
+
+    def request(self) -> dict[str, Any]:
+        """The arguments of `leastnoise.design`."""
+        target = {"epsilon": self.epsilon} if self.sigma is None else {"sigma": self.sigma}
+        return {
+            "delta": self.delta,
+            **target,
+            "sensitivity": self.sensitivity,
+            "compositions": self.compositions,
+            "batch": self.batch,
+            "domain": self.domain,
+        }
+
+
+def setting_from(query: Mapping[str, str]) -> Setting:
+    """The setting in a query string; an InvalidSettingError has one sentence for each field that is wrong."""
+    errors: dict[str, str] = {name: f"There is no field {name[:MOST_TEXT]!r}." for name in query if name not in FIELDS}
+    by = _word(query, "by", ("epsilon", "sigma"), errors)
+    asked = _word(query, "asked", ("together", "apart"), errors)
+    domain = _word(query, "domain", ("integer", "real"), errors)
+    numbers = {name: _number(query, name, errors) for name in ("delta", "sensitivity", by) if name in _RANGES}
+    answers = _whole(query, "answers", MOST_TOGETHER if asked == "together" else MOST_APART, errors)
+    sensitivity = numbers.get("sensitivity")
+    if domain == "integer" and sensitivity is not None and sensitivity != int(sensitivity):
+        errors["sensitivity"] = "Whole-number answers move by whole numbers: the sensitivity must be 1, 2, 3, …"
+    sigma = numbers.get("sigma")
+    if sigma is not None and sensitivity is not None and not SMALLEST_RATIO <= sigma / sensitivity <= LARGEST_RATIO:
+        low, high = SMALLEST_RATIO * sensitivity, LARGEST_RATIO * sensitivity
+        errors["sigma"] = f"With this sensitivity the standard deviation must be between {low:g} and {high:g}."
+    if errors:
+        raise InvalidSettingError(errors)
+    return Setting(
+        epsilon=numbers.get("epsilon"),
+        sigma=sigma,
+        delta=numbers["delta"] or 0.0,
+        answers=answers or 1,
+        together=asked == "together" and answers != 1,
+        sensitivity=sensitivity or 0.0,
+        domain="integer" if domain == "integer" else "real",
+    )
+
+
+def _word(query: Mapping[str, str], name: str, choices: tuple[str, ...], errors: dict[str, str]) -> str:
+    value = query.get(name, "")
+    if value not in choices:
+        errors[name] = f"Choose {' or '.join(choices)}."
+    return value
+
+
+def _number(query: Mapping[str, str], name: str, errors: dict[str, str]) -> float | None:
+    text = query.get(name, "").strip()
+    low, high = _RANGES[name]
+    if _COMMA.fullmatch(text):
+        errors[name] = f"Write the decimal sign as a point: {text[:MOST_TEXT].replace(',', '.')}"
+    elif not text:
+        errors[name] = f"Enter a number, such as {_EXAMPLES[name]}."
+    elif len(text) > MOST_TEXT or not _NUMBER.fullmatch(text):
+        errors[name] = f"This is not a number; enter one such as {_EXAMPLES[name]}."
+    elif not low <= float(text) <= high:
+        errors[name] = f"{_NAMES[name]} must be between {low:g} and {high:g}."
+    else:
+        return float(text)
+    return None
+
+
+def _whole(query: Mapping[str, str], name: str, most: int, errors: dict[str, str]) -> int | None:
+    text = query.get(name, "").strip()
+    if not text or len(text) > MOST_TEXT or not re.fullmatch(r"\d+(\.0*)?", text, re.ASCII):
+        errors[name] = "Enter a whole number, such as 10."
+    elif not 1 <= float(text) <= most:
+        together = " asked together" if most == MOST_TOGETHER else ""
+        errors[name] = f"The page takes 1 to {most:,} answers{together}."
+    else:
+        return int(float(text))
+    return None

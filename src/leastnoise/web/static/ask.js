@@ -1,0 +1,54 @@
+// Questions to the server. Busy is tried again, a server that is gone is waited for, and a question can be withdrawn.
+
+export class Refused extends Error {
+  constructor(errors) {
+    super(Object.values(errors).join(" "));
+    this.errors = errors;
+  }
+}
+
+export class Failed extends Error {}
+
+const AGAIN = 1500; // milliseconds until a server that does not answer is asked again
+
+/** The answer of `api/<kind>`, as data or as its text; `told` hears why it takes longer. */
+export async function ask(kind, query, signal, told, form = "json") {
+  for (;;) {
+    let response;
+    try {
+      response = await fetch(`api/${kind}?${query}`, { signal, cache: "no-store" });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      told("The server does not answer. Start it again with “leastnoise serve”; this page goes on by itself.");
+      await pause(AGAIN, signal);
+      continue;
+    }
+    if (response.status === 503) {
+      told("The server is busy with other settings. Trying again …");
+      await pause(1000 * Number(response.headers.get("retry-after") ?? 1), signal);
+      continue;
+    }
+    if (response.ok && form === "text") return response.text();
+    const answer = await response.json().catch((error) => {
+      if (signal.aborted) throw error; // withdrawn while the answer was being read
+      return { error: "The server sent something else than an answer." };
+    });
+    if (response.ok) return answer;
+    if (answer.errors) throw new Refused(answer.errors);
+    throw new Failed(answer.error ?? `The server answered with the code ${response.status}.`);
+  }
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(new DOMException("withdrawn", "AbortError"));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,106 @@
+// The form: text fields that keep what was typed, sliders that move along a grid of round numbers.
+
+import { FIELDS } from "./state.js";
+
+function decades(first, last, steps) {
+  const found = [];
+  for (let exponent = first; exponent <= last; exponent += 1) {
+    for (const step of steps) found.push(Number(`${step}e${exponent}`));
+  }
+  return found;
+}
+
+const FINE = [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+const upTo = (values, most) => values.filter((value) => value <= most);
+const GRIDS = {
+  epsilon: upTo(decades(-2, 1, FINE), 20),
+  sigma: upTo(decades(-1, 3, FINE), 1000),
+  delta: upTo(decades(-12, -2, [1, 2, 5]), 0.01),
+  answers: [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000],
+  sensitivity: upTo(decades(-2, 3, [1, 2, 5]), 1000),
+};
+
+/** Round numbers keep the server's cache useful: most positions of a slider have been asked for before. */
+function grid(name, state) {
+  if (name === "answers" && state.asked === "together") return upTo(GRIDS.answers, 100);
+  if (name === "sensitivity" && state.domain === "integer") return GRIDS.sensitivity.filter((value) => value >= 1);
+  return GRIDS[name];
+}
+
+const written = (name, value) => (name === "delta" ? value.toExponential() : String(value));
+
+export class Controls {
+  /** `changed(quick)` is called after every change; `quick` for clicks, which need no waiting for more. */
+  constructor(form, state, changed) {
+    this.form = form;
+    this.state = state;
+    for (const input of document.querySelectorAll("input[type=text], input[type=radio]")) {
+      input.addEventListener("input", () => {
+        this.state[input.name] = input.value;
+        this.arrange();
+        changed(input.type === "radio");
+      });
+    }
+    for (const slider of form.querySelectorAll("[data-slider]")) {
+      slider.addEventListener("input", () => {
+        const name = slider.dataset.slider;
+        this.state[name] = written(name, grid(name, this.state)[Number(slider.value)]);
+        form.elements[name].value = this.state[name];
+        slider.setAttribute("aria-valuetext", this.state[name]);
+        this.moved = name;
+        changed(false);
+      });
+    }
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.show();
+  }
+
+  /** Everything from the state into the form. */
+  show() {
+    for (const input of document.querySelectorAll("input[type=text]")) input.value = this.state[input.name];
+    for (const input of document.querySelectorAll("input[type=radio]")) input.checked = input.value === this.state[input.name];
+    this.arrange();
+  }
+
+  /** Which fields are seen, and where the sliders stand. */
+  arrange() {
+    for (const name of ["epsilon", "sigma"]) this.form.querySelector(`[data-field=${name}]`).hidden = this.state.by !== name;
+    for (const slider of this.form.querySelectorAll("[data-slider]")) {
+      const name = slider.dataset.slider;
+      const values = grid(name, this.state);
+      slider.min = 0;
+      slider.max = values.length - 1;
+      slider.step = 1;
+      const wanted = Math.log(Number(this.state[name]));
+      if (Number.isFinite(wanted)) {
+        const distance = values.map((value) => Math.abs(Math.log(value) - wanted));
+        slider.value = distance.indexOf(Math.min(...distance));
+      }
+      slider.setAttribute("aria-valuetext", this.state[name]);
+    }
+  }
+
+  /** The settings one step to either side of where the slider that was last moved stands. */
+  neighbours() {
+    const name = this.moved ?? this.state.by;
+    const values = grid(name, this.state);
+    const place = Number(this.form.querySelector(`[data-slider=${name}]`).value);
+    return [place + 1, place - 1]
+      .filter((index) => index >= 0 && index < values.length)
+      .map((index) => ({ ...this.state, [name]: written(name, values[index]) }));
+  }
+
+  /** A sentence beside each field that is wrong; nothing that was typed is touched. */
+  showErrors(errors) {
+    for (const name of FIELDS) {
+      const place = document.getElementById(`${name}-error`);
+      const sentence = errors[name] ?? "";
+      place.textContent = sentence;
+      place.hidden = !sentence;
+      const input = this.form.querySelector(`input[type=text][name=${name}]`);
+      if (!input) continue;
+      if (sentence) input.setAttribute("aria-invalid", "true");
+      else input.removeAttribute("aria-invalid");
+    }
+  }
+}

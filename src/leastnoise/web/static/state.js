@@ -1,0 +1,43 @@
+// The whole state of the page is in the address, after the #: it can be sent to a colleague and never reaches a server's log.
+
+export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain"];
+export const START = {
+  by: "epsilon", epsilon: "1", sigma: "8", delta: "1e-6", answers: "10", asked: "together", sensitivity: "1", domain: "integer",
+  value: "1204", unit: "patients", scale: "linear", a: "", b: "",
+};
+const LONGEST = 120;
+
+export function readAddress() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const state = { ...START };
+  for (const name of Object.keys(START)) {
+    if (given.has(name)) state[name] = given.get(name).slice(0, LONGEST);
+  }
+  return state;
+}
+
+export function writeAddress(state) {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(state)) {
+    if (value !== START[name]) given.set(name, value);
+  }
+  const hash = given.toString();
+  history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
+}
+
+/** The fields of a setting as the server takes them: the one of ε and σ that is not fixed is left out. */
+export function query(state) {
+  const unused = state.by === "sigma" ? "epsilon" : "sigma";
+  return new URLSearchParams(FIELDS.filter((name) => name !== unused).map((name) => [name, state[name].slice(0, 60)])).toString();
+}
+
+/** A setting in one word, for the address of a comparison. */
+export function pinned(state) {
+  return FIELDS.map((name) => state[name].trim()).join("~");
+}
+
+export function unpinned(word) {
+  const values = word.split("~");
+  if (values.length !== FIELDS.length) return null;
+  return Object.fromEntries(FIELDS.map((name, index) => [name, values[index]]));
+}

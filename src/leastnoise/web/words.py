@@ -1,0 +1,169 @@
+"""Sentences about a design, and the same request as code, command and plan."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+from leastnoise.ball import BallNoise
+from leastnoise.designer.design import Design
+from leastnoise.lattice import LatticeNoise
+from leastnoise.web.setting import Setting
+
+_USELESS = 10.0  # e^10 = 22,000
+_PLACES = 1000  # of the plan's value lattice in one sensitivity
+
+
+def sentences(design: Design, certainty: float) -> list[str]:
+    """What the guarantee means, for people. `certainty` is δ(0) of the whole use, an upper bound."""
+    answers = design.batch * design.compositions
+    these = "the one answer" if answers == 1 else f"all {answers:,} answers"
+    guess = math.ceil(1000.0 * min(0.5 * (1.0 + certainty), 1.0)) / 10.0  # rounded up: it is an upper bound
+    said = [
+        f"Take any one person. Leaving that person out changes the chance of any result of {these} by a factor of at most "
+        f"e^ε = {_factor(design.epsilon)}, up or down, apart from a probability of δ = {odds(design.delta)}. In symbols, for every "
+        "set S of results: P(S with the person) ≤ e^ε · P(S without) + δ, and the other way round.",
+        f"Somebody who knows everybody else's data, thinks it equally likely that this person is in them or not, and then sees "
+        f"{these}, guesses right at most {guess:g} times in 100 instead of 50.",
+        f"This holds if one person moves each answer by at most {short(design.sensitivity)}, and for these answers only: every "
+        "further release from the same people adds to it.",
+        "It does not hide what is true of many people at once: a fact the statistic shows, that smokers fall ill more often, is "
+        "learnt whether or not any one person takes part.",
+    ]
+    if design.epsilon >= _USELESS:
+        said.insert(0, "With so large an ε this is hardly a protection: choose a smaller one, more noise or fewer answers.")
+    return said
+
+
+def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
+    """The noise beside that of the Gaussian law with the same guarantee."""
+    width = f"The noise moves an answer by at most {short(design.noise.interval(0.95))} in 95 of 100 cases"
+    if gaussian_sigma is None:
+        return f"{width}."
+    ratio = (gaussian_sigma / design.noise.std) ** 2
+    if ratio < 1.005:
+        return f"{width}. Gaussian noise does as well here."
+    return f"{width}. Gaussian noise with the same guarantee has {ratio:.2f} times the variance."
+
+
+def worst_shift(design: Design) -> str:
+    """The change of the data against which the guarantee was proved."""
+    s, noise = short(design.sensitivity), design.noise
+    if isinstance(noise, BallNoise):
+        return f"every answer moves by {s} at once (proved for a density that falls with the distance from 0)"
+    if noise.dimension > 1:
+        return f"every answer of a draw moves by {s} at once, a corner of the cube (proved, since the law falls away from 0)"
+    if not isinstance(noise, LatticeNoise) or noise.is_monotone:
+        return f"each answer moves by {s}, the whole sensitivity (proved, since the law falls away from 0)"
+    return f"all moves up to {s} are judged, and the worst one counts at each ε (the law has ripples)"
+
+
+def _factor(epsilon: float) -> str:
+    """e^ε, rounded up: it is an upper bound."""
+    if epsilon > 16.0:
+        return f"10^{math.ceil(epsilon / math.log(10.0))}"
+    return short(_rounded_up(math.exp(epsilon), 3))
+
+
+def odds(probability: float) -> str:
+    """1e-6 as "1 in 1,000,000"; other numbers as they are."""
+    times = 1.0 / probability
+    whole = round(times)
+    return f"1 in {whole:,}" if abs(times / whole - 1.0) < 1e-9 and whole < 10**16 else short(probability)
+
+
+def short(number: float) -> str:
+    """Three digits for people."""
+    if 1e3 <= abs(number) < 1e9:
+        return f"{number:,.0f}"
+    return f"{number:.3g}"
+
+
+def python_snippet(design: Design, setting: Setting) -> str:
+    """A script that makes the same design and releases with it."""
+    given = ", ".join(f"{name}={value!r}" for name, value in setting.request().items() if not _default(name, value))
+    has_weights = not isinstance(design.noise, BallNoise)  # the sphere is drawn exactly as it is
+    lines = ["from leastnoise import design, exact" if has_weights else "from leastnoise import design", ""]
+    lines += [f"best = design({given})", "print(best.summary())", ""]
+    law = "best.noise"
+    if has_weights:
+        law = "law"
+        lines += [
+            "# The law as integer weights, judged again as it is sampled; draws use the operating system's entropy.",
+            "law = exact(best.lattice_noise(), delta=best.delta, sensitivity=best.sensitivity, compositions=best.uses)",
+        ]
+    padded = design.blocks * design.noise.dimension
+    if setting.answers == 1:
+        lines += ["answers = [1204]  # the true answer", f"print({law}.release(answers))"]
+    elif not setting.together:
+        lines += [f"# One answer at a time, at most {setting.answers} times in all.", f"print({law}.release([1204]))"]
+    elif design.noise.dimension in (1, setting.answers):
+        lines += [f"answers = [0] * {setting.answers}  # the true answers, all of them at once", f"print({law}.release(answers))"]
+    else:
+        lines += [
+            f"answers = [0] * {padded}  # the {setting.answers} true answers, then zeros: {design.blocks} blocks, one draw each",
+            f"blocks = [answers[k : k + {design.noise.dimension}] for k in range(0, {padded}, {design.noise.dimension})]",
+            f"print({law}.release(blocks))",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def command(setting: Setting) -> str:
+    """The command that makes the same design and its artefact."""
+    given = " ".join(f"--{name} {_plain(value)}" for name, value in setting.request().items() if not _default(name, value))
+    return f"leastnoise design {given} --out noise.json"
+
+
+def plan(design: Design, setting: Setting) -> str:
+    """A release plan whose answers have this number, this sensitivity and this guarantee: one person moves each of them."""
+    epsilon = setting.epsilon if setting.epsilon is not None else _rounded_up(design.epsilon, 4)
+    n, real = setting.answers, setting.domain == "real"
+    rows = 1 if real else int(setting.sensitivity)
+    lines = [
+        "# A plan for: leastnoise release. Names of tables and columns are examples; put yours in their place.",
+        *(["# A plan asks for all its answers together, which never costs more than asking one by one."] if n > 1 else []),
+        'name = "explored"',
+        f"epsilon = {_plain(epsilon)}",
+        f"delta = {_plain(setting.delta)}",
+        'relation = "add/remove"               # neighbouring tables: one person is there or not',
+    ]
+    if n == 1 and rows == 1:
+        lines.append("one_row_per_person = true")
+    else:
+        lines += ['person = "person_id"', f"rows_per_person = {rows * n}"]
+        if n > 1:
+            lines += [f"groups_per_person = {n}", f"rows_per_group = {rows}"]
+    lines += ["", "[[statistic]]", f'kind = "{"sum" if real else "count"}"', 'name = "answer"']
+    if real:
+        pitch = Decimal(_plain(setting.sensitivity)) / _PLACES
+        lines += [
+            'column = "value"',
+            "lower = 0",
+            f"upper = {_plain(setting.sensitivity)}",
+            f"pitch = {_float_literal(pitch)}",
+            'missing = "drop"',
+        ]
+    if n > 1:
+        lines.append(f"group_by = {{ part = [{', '.join(str(k) for k in range(1, n + 1))}] }}")
+    return "\n".join(lines) + "\n"
+
+
+def _default(name: str, value: Any) -> bool:
+    return (name in ("compositions", "batch") and value == 1) or (name == "domain" and value == "real")
+
+
+def _plain(value: Any) -> str:
+    """A number without needless digits: 1 for 1.0."""
+    return f"{value:.0f}" if isinstance(value, float) and value == int(value) and abs(value) < 1e9 else str(value)
+
+
+def _float_literal(number: Decimal) -> str:
+    text = format(number.normalize(), "f")
+    return text if "." in text else f"{text}.0"
+
+
+def _rounded_up(number: float, digits: int) -> float:
+    """To so many digits, never below; a number that has no more digits stays as it is."""
+    places = digits - 1 - math.floor(math.log10(number))
+    return math.ceil(number * 10.0**places * (1.0 - 1e-12)) / 10.0**places

@@ -1,0 +1,120 @@
+"""The explorer's server in a process or a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+from dataclasses import dataclass
+from typing import Any
+
+from leastnoise.web.setting import Setting
+from leastnoise.web.work import study
+
+SETTING = {
+    "by": "sigma", "sigma": "8", "delta": "1e-6", "answers": "10", "asked": "apart", "sensitivity": "1", "domain": "real",
+}  # fmt: skip
+PATIENCE = 60.0  # seconds after which a test gives up: a hang is a failure
+
+
+@dataclass
+class Server:
+    """`leastnoise serve` as a person starts it."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    @property
+    def port(self) -> int:
+        return urllib.parse.urlsplit(self.url).port or 0
+
+    def get(
+        self, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: bytes | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        return request(self.port, path, headers, method, body)
+
+    def ask(self, kind: str, **fields: str) -> tuple[int, Any]:
+        status, _, body = self.get(f"/api/{kind}?{urllib.parse.urlencode(SETTING | fields)}")
+        return status, json.loads(body)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(PATIENCE)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+        return code
+
+
+def request(
+    port: int, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: bytes | None = None
+) -> tuple[int, dict[str, str], bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    with contextlib.closing(connection):
+        connection.request(method, path, body=body, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+
+
+def start_server(*options: str) -> Server:
+    process = subprocess.Popen(
+        command("serve", "--no-open", "--json", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    text = ""
+    while process.stdout is not None and not text.rstrip().endswith("}"):
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"The server did not start: {process.stderr.read() if process.stderr else ''}")
+        text += line
+    return Server(process, json.loads(text)["url"])
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from leastnoise.cli import main; main()", *arguments]
+
+
+def endless(setting: Setting) -> Any:
+    """What a worker makes of a setting, but with a sensitivity of 97, for which the design never ends."""
+    if setting.sensitivity == 97.0:
+        time.sleep(1000.0)
+    return study(setting)
+
+
+class ThreadServer:
+    """The application with limits of the test's choosing, served by uvicorn in a thread."""
+
+    def __init__(self, **limits: Any) -> None:
+        import uvicorn
+
+        from leastnoise.web.app import Limits, application
+
+        self._ready = threading.Event()
+        config = uvicorn.Config(application(Limits(**limits), started=self._ready.set), port=0, log_level="error", ws="none")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run)
+
+    def __enter__(self) -> int:
+        self._thread.start()
+        assert self._ready.wait(PATIENCE)
+        waited = threading.Event()
+        for _ in range(600):
+            if self._server.started:
+                return int(self._server.servers[0].sockets[0].getsockname()[1])
+            waited.wait(0.1)
+        raise RuntimeError("The server did not start.")
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)

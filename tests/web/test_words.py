@@ -1,0 +1,176 @@
+"""What is said and handed out about a design: sentences that follow from the numbers, code that runs, plans that load."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import tomllib
+
+import pytest
+from click.testing import CliRunner
+
+from leastnoise import PrivacyLoss, cube, design
+from leastnoise.cli import main
+from leastnoise.releases.plan_file import load_plan, plan_from
+from leastnoise.releases.sensitivity import blocks
+from leastnoise.web import words, work
+from leastnoise.web.setting import InvalidSettingError, Setting
+
+SETTINGS = {
+    "one count": Setting(1.0, None, 1e-6, 1, False, 1.0, "integer"),
+    "counts together": Setting(1.0, None, 1e-6, 5, True, 1.0, "integer"),
+    "counts of several rows": Setting(2.0, None, 1e-6, 3, True, 4.0, "integer"),
+    "sums one by one": Setting(None, 8.0, 1e-6, 10, False, 1.0, "real"),
+    "sums of an odd unit": Setting(None, 2.0, 1e-5, 4, True, 0.3, "real"),
+    "one sum": Setting(1.0, None, 1e-6, 1, False, 250.0, "real"),
+    "sphere": Setting(None, 30.0, 1e-6, 80, True, 1.0, "real"),
+}
+
+
+@pytest.fixture(scope="module", params=SETTINGS.values(), ids=SETTINGS.keys())
+def found(request):
+    return work.study(request.param)
+
+
+def test_the_python_code_runs_and_makes_the_same_design(found, capsys):
+    answer, study = found
+    scope: dict = {}
+    exec(answer["python"], scope)
+    assert scope["best"].epsilon == study.design.epsilon
+    assert scope["best"].sigma == study.design.sigma
+    assert f"epsilon = {study.design.epsilon:.6g}" in capsys.readouterr().out
+
+
+def test_the_command_makes_the_same_design(found, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer, study = found
+    words_of_it = shlex.split(answer["command"])
+    assert words_of_it[0] == "leastnoise"
+    result = CliRunner().invoke(main, words_of_it[1:])
+    assert result.exit_code == 0, result.output
+    assert f"epsilon = {study.design.epsilon:.6g}" in result.output
+    assert (tmp_path / "noise.json").exists()
+
+
+def test_the_plan_loads_and_has_the_same_answers_sensitivity_and_guarantee(found, tmp_path):
+    answer, study = found
+    path = tmp_path / "plan.toml"
+    path.write_text(answer["plan"], encoding="utf-8")
+    plan, setting = load_plan(path), study.setting
+    assert plan == plan_from(tomllib.loads(answer["plan"]))
+    (block,) = blocks(plan)
+    assert len(block.groups) == setting.answers
+    assert block.touched == setting.answers
+    assert [float(one * each.unit) for one, each in zip(block.sensitivities, block.answers, strict=True)] == [setting.sensitivity]
+    assert plan.delta == setting.delta
+    assert study.design.epsilon <= plan.epsilon <= study.design.epsilon * 1.002
+
+
+def test_the_artefact_can_be_verified(found, tmp_path):
+    _, study = found
+    path = tmp_path / "noise.json"
+    path.write_text(work.artefact(study), encoding="utf-8")
+    result = CliRunner().invoke(main, ["verify", str(path)])
+    assert result.output.splitlines()[-1] == "verified"
+
+
+def test_sentences_state_the_numbers_of_the_design():
+    best = design(delta=1e-6, sigma=8.0, compositions=10)
+    said = words.sentences(best, 0.1663)
+    stated = float(said[0].split("e^ε = ")[1].split(",")[0])
+    assert math.exp(best.epsilon) <= stated <= math.exp(best.epsilon) * 1.01
+    assert "δ = 1 in 1,000,000" in said[0]
+    assert "58.4 times in 100" in said[1]  # (1 + 0.1663)/2 = 0.58315, rounded up
+    assert "at most 1," in said[2]
+
+
+def test_a_guess_is_never_stated_too_small():
+    best = design(delta=1e-6, sigma=8.0)
+    for certainty in (0.0, 1e-9, 0.2000001, 0.999999, 1.0):
+        stated = float(words.sentences(best, certainty)[1].split("at most ")[1].split(" times")[0])
+        assert stated >= min(50.0 * (1.0 + certainty), 100.0) - 1e-9
+
+
+def test_what_protects_nobody_is_called_so():
+    best = design(delta=1e-6, sigma=0.1, compositions=100)
+    said = words.sentences(best, 1.0)
+    assert said[0].startswith("With so large an ε this is hardly a protection")
+    exponent = int(said[1].split("e^ε = 10^")[1].split(",")[0])
+    assert exponent - 1 < best.epsilon / math.log(10.0) <= exponent
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"), [(1e-6, "1 in 1,000,000"), (0.02, "1 in 50"), (3e-5, "3e-05"), (1e-15, "1 in 1,000,000,000,000,000")]
+)
+def test_odds(probability, text):
+    assert words.odds(probability) == text
+
+
+def test_gaussian_noise_is_beside_the_design_at_the_same_guarantee():
+    answer, study = work.study(Setting(None, 8.0, 1e-6, 10, False, 1.0, "real"))
+    same = design(delta=1e-6, sigma=answer["gaussian"]["sigma"], compositions=10)
+    assert same.rivals["Gaussian"] == pytest.approx(study.design.epsilon, rel=1e-4)
+    assert answer["gaussian"]["variance_ratio"] == pytest.approx((answer["gaussian"]["sigma"] / 8.0) ** 2, rel=1e-9)
+
+
+def test_the_curve_passes_through_the_guarantee():
+    _, study = work.laws(work.study(Setting(None, 8.0, 1e-6, 10, False, 1.0, "real"))[1])
+    curve = work.curve(study)
+    ours = dict(zip(curve["epsilon"], curve["series"][0]["y"], strict=True))
+    assert all(ours[e] >= 1e-6 for e in ours if e < study.design.epsilon_lower)
+    assert all(ours[e] <= 1e-6 for e in ours if e > study.design.epsilon)
+    assert {series["name"] for series in curve["series"]} == {"this design", "Gaussian", "Laplace", "Staircase", "Cactus"}
+
+
+def test_more_answers_cost_more_and_the_present_number_costs_what_the_design_says():
+    _, study = work.laws(work.study(Setting(None, 8.0, 1e-6, 10, False, 1.0, "real"))[1])
+    numbers = work.numbers(study)
+    for series in numbers["series"]:
+        assert series["y"] == sorted(series["y"])
+    at_ten = numbers["series"][0]["y"][numbers["answers"].index(10)]
+    assert at_ten == pytest.approx(study.design.epsilon, rel=1e-5)
+
+
+def test_joint_laws_are_drawn_beside_independent_ones():
+    _, study = work.laws(work.study(Setting(None, 8.0, 1e-6, 10, True, 1.0, "integer"))[1])
+    numbers = work.numbers(study)
+    joint = next(series for series in numbers["series"] if series["name"] == "best known joint law")
+    assert joint["y"][numbers["answers"].index(10)] == pytest.approx(study.design.epsilon, rel=0.01)
+
+
+@pytest.mark.parametrize("domain", ["real", "integer"])
+def test_the_drawn_law_is_a_law(domain):
+    answer, study = work.study(Setting(None, 8.0, 1e-6, 4, True, 1.0, domain))
+    law, known = answer["law"], work.laws(study)[0]
+    assert known["x"] == law["x"]
+    for series in law["series"] + known["series"]:
+        pitch = law["x"][1] - law["x"][0]
+        mass = pitch * (2.0 * sum(series["y"]) - series["y"][0])
+        # The sum over a grid of a density that falls away from 0 is within one cell of its integral; integers have no such error.
+        assert abs(mass - 1.0) < (pitch * series["y"][0] if domain == "real" else 0.0) + 2e-3, series["name"]
+
+
+def test_what_the_designer_refuses_is_said_beside_the_fixed_field():
+    with pytest.raises(InvalidSettingError) as error:
+        work.study(Setting(None, 1e6, 1e-6, 1, False, 1.0, "real"))
+    assert list(error.value.errors) == ["sigma"]
+    with pytest.raises(InvalidSettingError) as error:
+        work.study(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real"))
+    assert list(error.value.errors) == ["epsilon"]
+
+
+def test_the_first_answer_bounds_the_design():
+    setting = Setting(1.0, None, 1e-6, 10, False, 1.0, "real")
+    laws = work.known(setting)["laws"]
+    assert [row["name"] for row in laws] == ["Gaussian", "Laplace"]
+    assert design(**setting.request()).sigma < laws[0]["sigma"] < 1.2 * design(**setting.request()).sigma
+
+
+def test_the_first_answer_for_answers_together_is_close_to_the_design():
+    setting = Setting(1.0, None, 1e-6, 10, True, 3.0, "real")
+    best = design(**setting.request())
+    first = work.known(setting)["laws"][0]
+    assert first["name"] == "cube"
+    assert best.sigma <= first["sigma"] < 1.15 * best.sigma
+    law = cube(first["sigma"], 10, sensitivity=3.0)
+    assert PrivacyLoss.of(law, 3.0).epsilon(1e-6) <= 1.0

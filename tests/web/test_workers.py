@@ -1,0 +1,238 @@
+"""The pool: bounded, with a time limit, and free again after everything that can go wrong. And the cache over it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from leastnoise.errors import InvalidParameterError
+from leastnoise.web.service import Service
+from leastnoise.web.setting import InvalidSettingError, Setting
+from leastnoise.web.workers import BusyError, FailedError, TooLongError, Workers
+
+SETTING = Setting(None, 8.0, 1e-6, 2, False, 1.0, "real")
+
+
+def with_workers(test: Callable[[Workers], Awaitable[Any]], count: int = 1, waiting: int = 2, seconds: float = 30.0) -> Any:
+    async def run() -> Any:
+        workers = Workers(count, waiting, seconds)
+        await workers.start()
+        try:
+            return await test(workers)
+        finally:
+            await workers.stop()
+
+    return asyncio.run(run())
+
+
+async def begun(workers: Workers) -> asyncio.Task[Any]:
+    """A worker that sleeps for longer than any test."""
+    task = asyncio.ensure_future(workers.run(time.sleep, 1000.0))
+    while workers._idle:
+        await asyncio.sleep(0.01)
+    return task
+
+
+def test_values_and_errors_come_back():
+    async def test(workers: Workers) -> None:
+        assert await workers.run(len, [1, 2, 3]) == 3
+        with pytest.raises(InvalidParameterError) as found:
+            await workers.run(_refuse)
+        assert found.value.name == "epsilon"
+
+    with_workers(test)
+
+
+def _refuse() -> None:
+    raise InvalidParameterError("epsilon", -1, "to be positive")
+
+
+def test_a_full_queue_is_busy_and_withdrawn_questions_leave_it():
+    async def test(workers: Workers) -> None:
+        running = await begun(workers)
+        queued = [asyncio.ensure_future(workers.run(len, [k])) for k in range(2)]
+        await asyncio.sleep(0.01)
+        with pytest.raises(BusyError):
+            await workers.run(len, [])
+        queued[0].cancel()
+        await asyncio.sleep(0.01)
+        late = asyncio.ensure_future(workers.run(len, [1, 2]))
+        await asyncio.sleep(0.01)
+        running.cancel()  # its process is ended, a new one takes the queue over
+        assert await queued[1] == 1
+        assert await late == 2
+
+    with_workers(test)
+
+
+def test_the_time_limit_frees_the_worker():
+    async def test(workers: Workers) -> None:
+        first = await workers.run(os.getpid)
+        with pytest.raises(TooLongError):
+            await workers.run(time.sleep, 1000.0)
+        assert await workers.run(os.getpid) != first
+
+    with_workers(test, seconds=1.0)
+
+
+def test_nobody_waits_in_the_queue_for_longer_than_the_limit():
+    async def test(workers: Workers) -> None:
+        running = await begun(workers)
+        workers.seconds = 0.05
+        with pytest.raises(BusyError):
+            await workers.run(len, [])
+        workers.seconds = 30.0
+        running.cancel()
+        assert await workers.run(len, [1]) == 1
+
+    with_workers(test)
+
+
+def test_a_worker_that_dies_is_replaced():
+    async def test(workers: Workers) -> None:
+        with pytest.raises(FailedError):
+            await workers.run(_die)
+        assert await workers.run(len, []) == 0
+
+    with_workers(test)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_urgent_goes_first():
+    async def test(workers: Workers) -> None:
+        done = []
+        running = await begun(workers)
+
+        async def ask(name: str, priority: int) -> None:
+            await workers.run(len, [], priority=priority)
+            done.append(name)
+
+        asked = [asyncio.ensure_future(ask("late", 2)), asyncio.ensure_future(ask("first", 0))]
+        await asyncio.sleep(0.01)
+        running.cancel()
+        await asyncio.gather(*asked)
+        assert done == ["first", "late"]
+
+    with_workers(test)
+
+
+def test_no_process_is_left_behind():
+    async def test(workers: Workers) -> int:
+        return await workers.run(os.getpid)
+
+    pid = with_workers(test)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+class Counting(Workers):
+    asked = 0
+
+    async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+        self.asked += 1
+        return await super().run(function, *arguments, priority=priority)
+
+
+def test_equal_questions_are_computed_once():
+    async def run() -> None:
+        workers = Counting(2, 8, 60.0)
+        await workers.start()
+        try:
+            service = Service(workers)
+            texts = await asyncio.gather(*(service.design(SETTING) for _ in range(20)), service.curve(SETTING))
+            assert len(set(texts[:20])) == 1
+            assert workers.asked == 3  # one design, the known laws, one curve that started from them
+            assert await service.design(SETTING) == texts[0]
+            assert workers.asked == 3
+        finally:
+            await workers.stop()
+
+    asyncio.run(run())
+
+
+def test_what_the_last_one_gives_up_is_ended_and_what_others_want_is_not():
+    async def test(workers: Workers) -> None:
+        service = Service(workers)
+        one, other = asyncio.ensure_future(service.design(SETTING)), asyncio.ensure_future(service.design(SETTING))
+        await asyncio.sleep(0)
+        one.cancel()
+        assert await other
+        (gone,) = await asyncio.gather(one, return_exceptions=True)
+        assert isinstance(gone, asyncio.CancelledError)
+        alone = asyncio.ensure_future(service.design(Setting(None, 7.0, 1e-6, 2, False, 1.0, "real")))
+        await asyncio.sleep(0.01)
+        alone.cancel()
+        await asyncio.gather(alone, return_exceptions=True)
+        assert not service._running
+        assert await service.known(SETTING)
+
+    with_workers(test)
+
+
+def test_a_setting_that_took_too_long_is_not_tried_again():
+    async def run() -> None:
+        workers = Counting(1, 8, 0.001)
+        await workers.start()
+        try:
+            service = Service(workers)
+            for _ in range(3):
+                with pytest.raises(TooLongError):
+                    await service.design(SETTING)
+            assert workers.asked == 1
+        finally:
+            await workers.stop()
+
+    asyncio.run(run())
+
+
+def test_looking_ahead_takes_idle_workers_only():
+    async def test(workers: Workers) -> None:
+        service = Service(workers)
+        running = await begun(workers)
+        with pytest.raises(BusyError):
+            await service.ahead(SETTING)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await workers.run(len, [])  # until the new worker is there
+        assert await service.ahead(SETTING) == b"{}"
+        assert ("design", SETTING) in service._kept
+
+    with_workers(test)
+
+
+def test_a_setting_without_a_design_is_remembered():
+    async def run() -> None:
+        workers = Counting(1, 8, 60.0)
+        await workers.start()
+        try:
+            service = Service(workers)
+            for _ in range(2):
+                with pytest.raises(InvalidSettingError):
+                    await service.design(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real"))
+            assert workers.asked == 1
+        finally:
+            await workers.stop()
+
+    asyncio.run(run())
+
+
+def test_the_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr("leastnoise.web.service._MOST_BYTES", 3000)
+
+    async def run() -> None:
+        service = Service(Workers(1, 1, 1.0))
+        for k in range(20):
+            service._keep(("known", Setting(None, 1.0 + k, 1e-6, 2, False, 1.0, "real")), b"x" * 100)
+        assert len(service._kept) == 2
+        assert service._bytes == sum(size for size, _ in service._kept.values()) <= 3000
+
+    asyncio.run(run())
