@@ -21,6 +21,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs out/docs
 
 test: $(VENV)/.dev
+	bash tests/system-packages.sh
 	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.dev
@@ -54,5 +55,5 @@ $(VENV)/.docs: $(VENV)/.core
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs,web-test]'
 	touch $@

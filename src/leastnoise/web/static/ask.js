@@ -15,10 +15,12 @@ const AGAIN = 1500; // milliseconds until a server that does not answer is asked
 export async function ask(kind, query, signal, told, form = "json") {
   for (;;) {
     let response;
+    let text;
     try {
       response = await fetch(`api/${kind}?${query}`, { signal, cache: "no-store" });
+      text = await response.text();
     } catch (error) {
-      if (error.name === "AbortError") throw error;
+      if (signal.aborted) throw error; // withdrawn, perhaps while the answer was being read
       told("The server does not answer. Start it again with “leastnoise serve”; this page goes on by itself.");
       await pause(AGAIN, signal);
       continue;
@@ -28,14 +30,19 @@ export async function ask(kind, query, signal, told, form = "json") {
       await pause(1000 * Number(response.headers.get("retry-after") ?? 1), signal);
       continue;
     }
-    if (response.ok && form === "text") return response.text();
-    const answer = await response.json().catch((error) => {
-      if (signal.aborted) throw error; // withdrawn while the answer was being read
-      return { error: "The server sent something else than an answer." };
-    });
+    if (response.ok && form === "text") return text;
+    const answer = parsed(text);
     if (response.ok) return answer;
     if (answer.errors) throw new Refused(answer.errors);
     throw new Failed(answer.error ?? `The server answered with the code ${response.status}.`);
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failed("The server sent something else than an answer.");
   }
 }
 
