@@ -1,5 +1,6 @@
 """Pictures: what is drawn is what the package's functions return, on the axes that were given."""
 
+import itertools
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 from leastnoise import PrivacyLoss, cube, design, discrete_gaussian, discrete_laplace, gaussian, laplace, plots, staircase
 from leastnoise.designer.compare import Row, compare
 from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.lattice import LatticeNoise
 from leastnoise.plots import style
 from leastnoise.plots.curves import release_counts
 from leastnoise.plots.laws import loss_tail
@@ -225,8 +227,55 @@ def test_comparison_bars(ax, by):
     plots.comparison(rows, by=by, ax=ax)
     expected = [row.epsilon_at_sigma if by == "epsilon" else row.sigma_at_epsilon for row in rows]
     drawn = [bar.get_width() for bar in ax.patches]
-    assert drawn == pytest.approx([value for value in expected if value is not None and np.isfinite(value)])
+    assert drawn == pytest.approx([value if np.isfinite(value) else 0.0 for value in expected if value is not None])
     assert ax.get_yticklabels()[0].get_text() == rows[0].name
+    said = [text.get_text() for text in ax.texts]
+    assert ("infinite: no guarantee at this δ" in said) == (by == "epsilon")
+
+
+def test_ticks_with_many_digits_do_not_touch():
+    sheet = plots.design_sheet(design(delta=DELTA, sigma=1500.0, compositions=3))
+    sheet.figure.draw_without_rendering()
+    boxes = [tick.label1.get_window_extent() for tick in sheet.axes[2].xaxis.get_major_ticks()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_a_pure_law_drops_inside_the_frame(ax):
+    plots.privacy_curves(laplace(3.0), delta=DELTA, ax=ax)
+    ((x, _),) = lines(ax).values()
+    assert 1.01 * max(x) < ax.get_xlim()[1]
+
+
+def test_a_law_that_can_reveal_everything_is_drawn(ax):
+    """Uniform on 11 integers: 1 of 11 draws shows which of two neighbours it was."""
+    uniform = LatticeNoise.from_weights([1.0] * 6, None, domain="integer")
+    found = lines(plots.privacy_loss(uniform, ax=ax))["noise"]
+    assert found[1][-1] == pytest.approx(1 / 11)
+    ax.clear()
+    plots.epsilon_by_compositions({"uniform": uniform, "Laplace": laplace(3.0)}, delta=DELTA, most=3, ax=ax)
+    assert ax.get_legend_handles_labels()[1] == ["uniform: infinite", "Laplace"]
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda: plots.comparison([]), "rows"),
+        (lambda: plots.comparison([Row("a", 1.0, None)], by="sigma"), "rows"),
+        (lambda: plots.sigma_by_epsilon(delta=DELTA, sigmas=[]), "sigmas"),
+        (lambda: plots.batch_comparison(delta=DELTA, sigma=8.0, batches=[]), "batches"),
+        (lambda: plots.privacy_curves(laplace(3.0), deltas=[]), "deltas"),
+        (lambda: plots.epsilon_by_compositions(laplace(3.0), delta=DELTA, most=0), "most=0"),
+        (lambda: plots.density("gaussian"), "laws='gaussian'"),
+    ],
+)
+def test_nothing_to_draw_is_refused(draw, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        draw()
+
+
+def test_dollar_signs_in_names_are_letters(ax):
+    plots.error_bars([1.0, 2.0], gaussian(1.0), names=["$5$ or less", "b" * 60], ax=ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == [r"\$5\$ or less", "b" * 39 + "…"]
 
 
 def test_error_bars_are_the_interval(best, ax):

@@ -331,7 +331,9 @@ def ledger_spend(
 
 @ledger.command("export")
 @_file
-@click.option("--format", type=click.Choice(["json", "csv"]), default="json", show_default=True)
+@click.option(
+    "--format", type=click.Choice(["json", "csv"]), default="json", show_default=True, help="Everything, or the releases."
+)
 @out_option("Write to this file instead of standard output.")
 def ledger_export(file: str, format: str, out: str | None) -> None:
     """Everything in the ledger as JSON (budgets, releases, laws), or the releases as CSV.

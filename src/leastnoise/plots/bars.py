@@ -24,7 +24,7 @@ def error_bars(
 ) -> Any:
     """Noisy answers with the interval of their noise: what one draw of `noise` leaves uncertain. Returns the axes."""
     heights = np.atleast_1d(real_array("values", values))
-    labels = [str(i + 1) for i in range(heights.size)] if names is None else [str(name) for name in names]
+    labels = [str(i + 1) for i in range(heights.size)] if names is None else [style.plain(str(name)) for name in names]
     if heights.ndim != 1 or len(labels) != heights.size:
         raise InvalidParameterError("names", names, f"to name each of the {heights.size} values")
     half = noise.interval(confidence)

@@ -10,7 +10,7 @@ import numpy as np
 
 from leastnoise.designer.compare import Row
 from leastnoise.designer.design import Design, design
-from leastnoise.errors import InvalidParameterError
+from leastnoise.errors import InvalidParameterError, positive_integer
 from leastnoise.plots import style
 from leastnoise.plots.subjects import Laws, releases, subjects
 
@@ -32,19 +32,22 @@ def privacy_curves(
 
     Returns the axes.
     """
+    _some("deltas", deltas)
     ax = style.axes_or_new(ax)
     n = releases(laws, compositions)
     marked = laws.delta if delta is None and isinstance(laws, Design) else delta
+    largest = 0.0
     for subject in subjects(laws, sensitivity):
         loss = subject.loss(n)
         # By δ, not by ε: the curve of a law of pure differential privacy ends in a vertical drop.
         epsilons = [loss.epsilon(each) for each in deltas]
+        largest = max([largest, *filter(math.isfinite, epsilons)])
         label = subject.name if marked is None else f"{subject.name}: ε = {loss.epsilon(marked):.4g}"
         ax.plot(epsilons, list(deltas), label=label, **style.line(subject.name))
     if marked is not None:
         ax.axhline(marked, color=style.GREY, lw=0.8)
     ax.set(xlabel="ε", ylabel=f"δ(ε) after {_counted(n, 'release')}", yscale="log", ylim=(min(deltas), max(deltas)))
-    ax.set_xlim(left=0.0)
+    ax.set_xlim(0.0, 1.05 * largest or 1.0)  # room for the drop, which would lie on the frame
     ax.legend(title=None if marked is None else f"at δ = {style.power_of_ten(marked)}", framealpha=0.9)
     return ax
 
@@ -58,11 +61,13 @@ def epsilon_by_compositions(
     ax: Any = None,
 ) -> Any:
     """ε at `delta` (by default a design's own) after 1 to `most` releases with the same noise. Returns the axes."""
+    counts = release_counts(positive_integer("most", most))
     ax = style.axes_or_new(ax)
     at = _delta(laws, delta)
-    counts = release_counts(most)
     for subject in subjects(laws, sensitivity):
-        ax.plot(counts, [subject.loss(n).epsilon(at) for n in counts], label=subject.name, **style.marked(subject.name))
+        epsilons = [subject.loss(n).epsilon(at) for n in counts]
+        label = subject.name if math.isfinite(epsilons[0]) else f"{subject.name}: infinite"
+        ax.plot(counts, epsilons, label=label, **style.marked(subject.name))
     ax.set(xlabel="releases with this noise", ylabel=f"ε at δ = {style.power_of_ten(at)}", ylim=(0.0, None))
     ax.set_xlim(0.0, 1.02 * most)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -82,6 +87,7 @@ def sigma_by_epsilon(
     ax: Any = None,
 ) -> Any:
     """The noise against the ε it buys, designed anew at each of `sigmas`, with every rival. Returns the axes."""
+    _some("sigmas", sigmas)
     ax = style.axes_or_new(ax)
     found = [
         design(delta=delta, sigma=sigma, sensitivity=sensitivity, compositions=compositions, batch=batch, domain=domain)
@@ -111,6 +117,7 @@ def batch_comparison(
 
     Returns the axes.
     """
+    _some("batches", batches)
     ax = style.axes_or_new(ax)
     found = [design(delta=delta, sigma=sigma, batch=size, sensitivity=sensitivity, domain=domain) for size in batches]
     gaussian = "Gaussian" if domain == "real" else "discrete Gaussian"
@@ -135,7 +142,7 @@ def batch_comparison(
     ax.set(
         xlabel="answers released together",
         ylabel=f"ε at δ = {style.power_of_ten(delta)}",
-        title=f"noise of standard deviation σ = {sigma:g} on every answer, sensitivity {sensitivity:g}",
+        title=f"noise of σ = {sigma:g} on every answer, sensitivity {sensitivity:g}",
         xlim=(0.0, 1.08 * max(batches)),
     )
     return ax
@@ -159,21 +166,22 @@ def comparison(rows: Sequence[Row], *, by: str = "epsilon", ax: Any = None) -> A
     """
     if by not in ("epsilon", "sigma"):
         raise InvalidParameterError("by", by, "to be 'epsilon' or 'sigma'")
-    ax = style.axes_or_new(ax, 6.4, 1.2 + 0.36 * len(rows))
     values = [row.epsilon_at_sigma if by == "epsilon" else row.sigma_at_epsilon for row in rows]
-    shown = [(row.name, value) for row, value in zip(rows, values, strict=True) if value is not None and math.isfinite(value)]
+    shown = [(row.name, value) for row, value in zip(rows, values, strict=True) if value is not None]
+    if not shown:
+        raise InvalidParameterError("rows", list(rows), "to hold at least one value to draw")
+    ax = style.axes_or_new(ax, 6.4, 1.2 + 0.36 * len(rows))
     best = shown[0][1]
     colours = [style.COLOURS.get(style.family(name), "#555555") for name, _ in shown]
-    bars = ax.barh(
-        [name for name, _ in shown], [value for _, value in shown], color=colours, height=0.62, edgecolor="#222222", lw=0.6
-    )
+    lengths = [value if math.isfinite(value) else 0.0 for _, value in shown]
+    bars = ax.barh([style.plain(name) for name, _ in shown], lengths, color=colours, height=0.62, edgecolor="#222222", lw=0.6)
     # Hatching tells the best from the rest without colour.
     bars[0].set_hatch("//")
     for bar, (_, value) in zip(bars, shown, strict=True):
-        more = _percent_more(value / best - 1.0)
+        text = f"{value:.4g}{_percent_more(value / best - 1.0)}" if math.isfinite(value) else "infinite: no guarantee at this δ"
         ax.annotate(
-            f"{value:.4g}{more}",
-            (value, bar.get_y() + bar.get_height() / 2),
+            text,
+            (bar.get_width(), bar.get_y() + bar.get_height() / 2),
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
@@ -181,7 +189,8 @@ def comparison(rows: Sequence[Row], *, by: str = "epsilon", ax: Any = None) -> A
         )
     ax.invert_yaxis()
     ax.grid(False, axis="y")
-    ax.set_xlim(0.0, 1.4 * max(value for _, value in shown))
+    ax.set_xlim(0.0, 1.5 * max(lengths) or 1.0)
+    ax.locator_params(axis="x", nbins=5)  # more would touch where a tick has many digits
     ax.set_xlabel("ε at the same σ" if by == "epsilon" else "σ needed for the best ε (units of the answer)")
     return ax
 
@@ -206,6 +215,11 @@ def _delta(laws: Laws, delta: float | None) -> float:
     raise InvalidParameterError("delta", delta, "to be given")
 
 
+def _some(name: str, values: Sequence[float]) -> None:
+    if len(values) == 0:
+        raise InvalidParameterError(name, list(values), "to hold at least one number")
+
+
 def _counted(n: int, word: str) -> str:
     return f"{n:,} {word}" + ("" if n == 1 else "s")
 
@@ -217,6 +231,8 @@ def use_in_words(compositions: int, batch: int, sensitivity: float) -> str:
 def _plain_logarithms(axis: Any) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    axis.set_major_locator(LogLocator(base=10.0, subs=(1.0, 2.0, 5.0)))
+    low, high = axis.get_view_interval()
+    # 1, 2 and 5 of each decade, until there are so many that they would touch.
+    axis.set_major_locator(LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if high < 500.0 * low else (1.0,)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -23,11 +23,11 @@ def density(laws: Laws, *, log: bool = False, sensitivity: float | None = None, 
     `laws` is a Design (drawn with its rivals at the same standard deviation), a Noise, or several by name. `log` shows the tails.
     Returns the axes.
     """
-    ax = style.axes_or_new(ax)
     drawn = subjects(laws, sensitivity)
+    ax = style.axes_or_new(ax)
     main = own(laws)
-    reach = float(main.quantile(_FAR if log else _NEAR, upper=True))
     on_integers = main.domain == "integer"
+    reach = max(float(main.quantile(_FAR if log else _NEAR, upper=True)), 3.0 if on_integers else 0.0)
     lowest = math.inf
     for subject in drawn:
         x, y = _curve(subject.noise, reach, on_integers)
@@ -49,7 +49,7 @@ def density(laws: Laws, *, log: bool = False, sensitivity: float | None = None, 
     else:
         ax.set_ylim(0.0, None)
     if len(drawn) > 1:
-        ax.legend(loc="lower center" if log else "upper right", frameon=True, framealpha=0.9)
+        ax.legend(loc="best" if log else "upper right", frameon=True, framealpha=0.9)
     return ax
 
 
@@ -58,8 +58,8 @@ def privacy_loss(laws: Laws, *, sensitivity: float | None = None, ax: Any = None
 
     A law of pure differential privacy ends in a vertical drop at its ε; the others have a tail. Returns the axes.
     """
-    ax = style.axes_or_new(ax)
     drawn = subjects(laws, sensitivity)
+    ax = style.axes_or_new(ax)
     for subject in drawn:
         x, y = loss_tail(subject.noise, subject.sensitivity)
         ax.plot(x, y, label=subject.name, **style.line(subject.name))
@@ -80,7 +80,7 @@ def loss_tail(noise: Noise, sensitivity: float = 1.0) -> tuple[Floats, Floats]:
 
     loss = PrivacyLoss.of(noise, sensitivity)
     ((single, _),) = loss.parts
-    reach = min(loss.epsilon(_FAR), single.largest)
+    reach = min(loss.epsilon(_FAR), single.largest) or 1.0  # a law whose every loss is nothing or infinite
     table = single.table(reach / 400.0, -1.2 * reach, 1.2 * reach).merged()
     above = np.cumsum(np.exp(table.log_p[::-1]))[::-1] + table.infinite
     x = np.linspace(-1.05 * reach, 1.05 * reach, _POINTS)

@@ -39,7 +39,7 @@ def subjects(laws: Laws, sensitivity: float | None = None) -> list[Subject]:
         own = Subject(laws.origin, laws.noise, laws.uses // laws.compositions, laws.sensitivity)
         return [*_rivals(laws), own]
     s = 1.0 if sensitivity is None else sensitivity
-    named = {"noise": laws} if isinstance(laws, Noise) else dict(laws)
+    named = {"noise": laws} if isinstance(laws, Noise) else dict(laws) if isinstance(laws, Mapping) else {}
     if not named or not all(isinstance(noise, Noise) for noise in named.values()):
         raise InvalidParameterError("laws", laws, "to be a Design, a Noise, or a table of names and Noise")
     return [Subject(name, noise, 1, s) for name, noise in named.items()]
