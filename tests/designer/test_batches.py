@@ -129,3 +129,9 @@ def test_a_joint_design_is_sampled_with_its_variance():
     # 800,000 numbers: the sample variance of one coordinate has a relative deviation of about 0.4 %.
     assert draws.var() == pytest.approx(64.0, rel=0.03)
     assert abs(draws.mean()) < 0.1
+
+
+def test_batches_beyond_what_a_joint_draw_gains_are_refused():
+    with pytest.raises(InvalidParameterError, match="at most 10000"):
+        design(delta=DELTA, sigma=8.0, batch=10_001)
+    assert design(delta=DELTA, sigma=8.0, batch=5_000).epsilon < 80.28  # without a warning; independent noise costs 80.28

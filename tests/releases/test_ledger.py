@@ -297,3 +297,17 @@ def test_a_law_that_ends_too_soon_is_refused_with_advice(ledger):
         ledger.spend("patients", [Spend(ends)], plan_hash="plan")
     assert refused.value.asked == math.inf
     assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
+
+
+def test_releases_for_different_neighbours_are_not_added_up(ledger):
+    ledger.open_dataset("patients", epsilon=5.0, delta=1e-6)
+    small = [Spend(laplace(40.0))]
+    ledger.spend("patients", small, plan_hash="says nothing")
+    ledger.spend("patients", small, plan_hash="first", relation="add/remove")
+    with pytest.raises(LedgerError, match="so far have relation = 'add/remove', this one 'replace'"):
+        ledger.spend("patients", small, plan_hash="other", relation="replace")
+    assert not ledger.preview("patients", small, relation="replace").allowed
+    assert ledger.preview("patients", small, relation="add/remove").allowed
+    ledger.spend("patients", small, plan_hash="second", relation="add/remove")
+    assert len(ledger.entries()) == 3
+    assert ledger.check().ok

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from leastnoise import gaussian, laplace
+from leastnoise import discrete_gaussian, exact, gaussian, laplace
 from leastnoise.errors import BudgetExceededError, LedgerError
 from leastnoise.releases import chain
 from leastnoise.releases.ledger import Ledger, Spend
@@ -171,12 +171,15 @@ def test_an_interrupt_while_reading_leaves_the_books_true(path, monkeypatch):
 
 
 def edit(path, *statements):
-    """Change the file by hand, past the triggers."""
+    """Change the file by hand, past the triggers, which are put back."""
     connection = sqlite3.connect(path)
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+    triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
         connection.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         connection.execute(statement)
+    for _, made in triggers:
+        connection.execute(made)
     connection.commit()
     connection.close()
 
@@ -217,6 +220,48 @@ def test_tampering_is_found_and_stops_all_spending(path, statements):
         for use in (lambda: ledger.spend("staff", SPENDS, plan_hash="plan"), ledger.entries, ledger.show, ledger.export):
             with pytest.raises(LedgerError):
                 use()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TRIGGER events_remain",
+        "CREATE TRIGGER swallow AFTER INSERT ON events BEGIN DELETE FROM head; END",
+        "CREATE TABLE notes (text TEXT)",
+    ],
+)
+def test_other_tables_and_triggers_are_found(path, statement):
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    with Ledger(path) as ledger:
+        assert ledger.check().problems == (
+            "The tables or triggers of the file are not those of a ledger: it was changed by other means.",
+        )
+
+
+def test_a_law_that_no_release_names_is_found(path):
+    edit(path, "INSERT INTO laws VALUES ('0123', '{}')")
+    with Ledger(path) as ledger:
+        assert ledger.check().problems == ("No release names the law 0123….",)
+
+
+def test_a_full_disk_leaves_the_ledger_as_it_was(path):
+    resource = pytest.importorskip("resource")
+    with Ledger(path) as ledger:
+        before = ledger.entries()
+        large = [Spend(exact(discrete_gaussian(500.0), delta=1e-6))]  # its thousands of weights need new pages
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
+        try:
+            with pytest.raises(LedgerError, match="Cannot write to the ledger"):
+                ledger.spend("patients", large, plan_hash="plan")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert ledger.entries() == before
+        assert ledger.check().ok
+        ledger.spend("patients", [Spend(gaussian(500.0))], plan_hash="plan")
 
 
 @pytest.mark.parametrize("statements", [["UPDATE laws SET law = replace(law, '1', '2')"], ["DELETE FROM laws"]])
@@ -264,6 +309,16 @@ def test_numbers_that_the_laws_do_not_give_are_found_even_in_a_valid_chain(path,
         problems = ledger.check(every_entry=True).problems
     assert problems
     assert all("its laws give" in problem or "overspends" in problem for problem in problems)
+
+
+def test_relations_mixed_by_hand_are_found(path, monkeypatch):
+    with Ledger(path) as ledger:
+        ledger.spend("patients", [Spend(gaussian(500.0))], plan_hash="plan", relation="replace")
+        monkeypatch.setattr("leastnoise.releases.books.Account.clash_with", lambda *given: None)
+        ledger.spend("patients", [Spend(gaussian(500.0))], plan_hash="plan", relation="add/remove")
+        monkeypatch.undo()
+        (problem,) = ledger.check().problems
+    assert "is for other neighbours" in problem
 
 
 def test_an_overspent_but_consistent_ledger_is_found(path):

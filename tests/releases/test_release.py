@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,12 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
-from leastnoise import PrivacyLoss  # noqa: E402
-from leastnoise.errors import BudgetExceededError, DesignError, EngineError, PlanError  # noqa: E402
+from leastnoise import PrivacyLoss, cube, exact  # noqa: E402
+from leastnoise.errors import BudgetExceededError, DesignError, EngineError, LedgerError, PlanError  # noqa: E402
 from leastnoise.releases import run  # noqa: E402
 from leastnoise.releases.estimate import Row, processed  # noqa: E402
 from leastnoise.releases.ledger import Ledger  # noqa: E402
-from leastnoise.releases.mechanism import mechanism  # noqa: E402
+from leastnoise.releases.mechanism import Law, _assigned, _Layout, mechanism  # noqa: E402
 from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
 from leastnoise.releases.run import release  # noqa: E402
 from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
@@ -145,6 +146,31 @@ def test_an_interruption_leaves_the_ledger_true(ledger, monkeypatch, step, spent
     entries = ledger.entries("small")
     assert len(entries) == spent
     assert all(entry.result_hash is None for entry in entries)
+
+
+def test_a_plan_for_other_neighbours_is_refused_before_the_table_is_opened(ledger, monkeypatch):
+    release(small(epsilon=0.2, delta=1e-9), table=people(), ledger=ledger)
+    monkeypatch.setattr(run, "open_table", None)
+    replaced = small(relation="replace", epsilon=0.2, delta=1e-9, statistics=(Statistic("sum", missing=50, **AGE),))
+    with pytest.raises(LedgerError, match="different relations do not add up"):
+        release(replaced, table=people(), ledger=ledger)
+    assert len(ledger.entries()) == 1
+
+
+def test_a_batch_may_be_served_in_blocks():
+    """Joint noise on blocks of a batch, the last of them not full: every answer has noise, and the right one."""
+    plan = small(statistics=tuple(Statistic("count", name=f"count by {k}", group_by={"g": list(k)}) for k in ("ab", "abc")))
+    made = mechanism(plan)
+    pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
+    laws = (Law(pair, 3, "cube"),)
+    layout = _Layout("joint", (), ((0, tuple(range(5))),))
+    cut = replace(made, laws=laws, draws=_assigned(layout, laws))
+    assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4,)]
+    done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3))
+    truth = {key: people()["g"].to_pylist().count(key) for key in "abc"}
+    for row in done.rows:
+        assert abs(row.value - truth[row.group[-1]]) < 10 * row.noise_std
+        assert row.noise_std == pytest.approx(pair.std)
 
 
 def test_a_wrong_column_costs_nothing(ledger):

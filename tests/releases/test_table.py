@@ -158,3 +158,82 @@ def test_csv_without_header_needs_names(tmp_path):
             open_table(plan)
     named = Frame(None)
     assert named.describe() == {"frame": "builtins"}
+
+
+def csv_plan(path):
+    return Plan("t", CsvFile(str(path)), "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True)
+
+
+def test_csv_with_line_breaks_inside_quotes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('x,note\n1,"two\nlines"\n2,one\n', encoding="utf-8", newline="")
+    assert integers(csv_plan(path), None) == [{(): (2,)}]
+
+
+@pytest.mark.parametrize("row", [b"1\n", b"1,a,b\n", b'1,"never closed\n', b"1,\xff\n"], ids=["short", "long", "open", "not UTF-8"])
+def test_a_broken_line_of_a_csv_file_is_an_error_that_says_what_to_look_for(tmp_path, row):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"x,note\n" + row + b"2,b\n3,c\n")
+    grouped = Statistic("count", group_by={"note": ["b", "c"]})
+    plan = Plan("t", CsvFile(str(path)), "add/remove", (grouped,), 1.0, 1e-6, one_row_per_person=True)
+    open_table(plan).close()  # the header is good, whatever follows it
+    with pytest.raises(EngineError, match="A CSV file must be UTF-8"):
+        integers(plan, None)
+
+
+def test_a_header_that_is_not_utf_8_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"x,\xff\n1,2\n")
+    with pytest.raises(PlanError, match="does not name its columns"):
+        open_table(csv_plan(path))
+
+
+# Ids and keys that some engine, or some reader, might take for each other, for nothing, or for SQL.
+ALIKE = ["a", "A", "a ", " a", "", "é", "e\u0301", "~", "|", "~1", "a|", "null", "'; DROP TABLE t; --", None]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_person_more_changes_nothing_about_the_others(seed):
+    pa = pytest.importorskip("pyarrow")
+    rng = random.Random(seed)
+    rows = [{"id": rng.choice(ALIKE), "g": rng.choice(ALIKE), "x": float(rng.randrange(4))} for _ in range(150)]
+    by = {"g": [key for key in ALIKE if key is not None]}
+    x = {"column": "x", "lower": 0, "upper": 3, "pitch": 1, "missing": "drop"}
+    stats = (
+        Statistic("sum", **x),
+        Statistic("persons"),
+        Statistic("mean", name="by g", group_by=by, **x),
+        Statistic("persons", name="persons by g", group_by=by),
+    )
+    limits = {
+        "rows_per_person": 4,
+        "groups_per_person": 2,
+        "rows_per_group": rng.choice([None, 1, 3]),
+        "salt": rng.choice(ALIKE[:-1]),
+    }
+    plan = Plan("t", None, "add/remove", stats, 1.0, 1e-6, person="id", **limits)
+    schema = pa.schema([("id", pa.string()), ("g", pa.string()), ("x", pa.float64())])
+
+    def counted(some):
+        return integers(plan, pa.Table.from_pylist(some, schema=schema))
+
+    everyone = counted(rows)
+    assert everyone == [reference.aggregate(plan, rows, block) for block in blocks(plan)]
+    someone = rng.choice(ALIKE)
+    alone, others = (counted([row for row in rows if (row["id"] == someone) is mine]) for mine in (True, False))
+    for block, one, rest in zip(everyone, alone, others, strict=True):
+        for group, integer in block.items():
+            assert integer == tuple(a + b for a, b in zip(one[group], rest[group], strict=True))
+
+
+def test_a_collation_does_not_decide_which_group_is_counted(tmp_path):
+    """Where case is ignored, the first row would name the group, and one person could empty it for all."""
+    stats = (Statistic("count", group_by={"g": ["a", "é"]}),)
+    for first in ("a", "A"):
+        path = str(tmp_path / f"{first}.db")
+        connected = ibis.duckdb.connect(path)
+        connected.raw_sql("CREATE TABLE t (g VARCHAR COLLATE NOCASE)")
+        connected.raw_sql(f"INSERT INTO t VALUES ('{first}'), ('a'), ('A'), ('a'), ('é')")
+        connected.disconnect()
+        plan = Plan("t", DuckDBTable(path, "t"), "add/remove", stats, 1.0, 1e-6, one_row_per_person=True)
+        assert integers(plan, None) == [{("a",): (3 if first == "a" else 2,), ("é",): (1,)}]

@@ -143,7 +143,7 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: boo
 
     rows = outlook(plan, made)
     dataset = plan.dataset or plan.name
-    cost = None if book is None else book.preview(dataset, made.spends)
+    cost = None if book is None else book.preview(dataset, made.spends, relation=plan.relation)
     if as_json:
         print_json(
             {

@@ -36,6 +36,7 @@ from leastnoise.privacy.tables import single_loss
 
 Objective = Literal["tight", "renyi"]
 
+MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
 SMALLEST_RATIO, LARGEST_RATIO = 0.05, 2_000.0  # sigma/sensitivity that can be designed for
 _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
 _NEAR = 0.02  # how close to the wanted epsilon the search stops looking for other laws and adjusts the one it has
@@ -217,6 +218,8 @@ def design(
     if not isinstance(cost, Cost):
         raise InvalidParameterError("cost", cost, "to be a Cost, such as leastnoise.cost.absolute()")
     batch = positive_integer("batch", batch)
+    if batch > MOST_ANSWERS:
+        raise InvalidParameterError("batch", batch, f"to be at most {MOST_ANSWERS}: independent noise serves more as well")
     sensitivities = _sensitivities(sensitivity, batch, domain)
     request = _Request(
         delta=open_unit("delta", delta),

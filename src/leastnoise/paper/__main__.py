@@ -6,15 +6,22 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.paper.run import NAMES, reproduce
 from leastnoise.paper.sweep import Options, Workers
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence instead of the whole usage."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help.\n")
+
+
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoise.paper") -> int:
     """The command; 0, or 2 with one sentence on stderr."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=prog, description="Reproduce the paper's figures and tables.", epilog=f"Example: {prog} fig1 --quick --out figures"
     )
     parser.add_argument("names", nargs="+", choices=[*NAMES, "all"], metavar="NAME", help=f"{', '.join(NAMES)} or all")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases import chain
-from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, stored_law
+from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, relation_of, stored_law
 
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
 
@@ -36,7 +36,8 @@ class _Audit:
     accounts: dict[str, Account] = field(default_factory=dict)
     newest: dict[str, tuple[int, Account]] = field(default_factory=dict)
     releases: set[int] = field(default_factory=set)
-    laws: set[str] = field(default_factory=set)
+    laws: set[str] = field(default_factory=set)  # that were found whole
+    named: set[str] = field(default_factory=set)
 
 
 def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool) -> Check:
@@ -59,6 +60,9 @@ def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool
         problems.append(
             f"The end of the ledger is not where it should be, at event {chain.head(connection)[0]}: events were removed."
         )
+    if not chain.is_as_made(connection):
+        problems.append("The tables or triggers of the file are not those of a ledger: it was changed by other means.")
+    problems += [f"No release names the law {law[:16]}…." for law in sorted(chain.law_hashes(connection) - state.named)]
     if head is not None and head not in hashes:
         problems.append("The ledger does not contain the given hash: it was rewritten, or an older copy was put back.")
     return Check(tuple(problems), len(state.releases), last_hash)
@@ -86,6 +90,7 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
     stated = before.after_event(data)
     state.accounts[name], state.newest[name] = stated, (number, stated)
     state.releases.add(number)
+    state.named |= {item.law_hash for item in draws}
     for law_hash in {item.law_hash for item in draws} - state.laws:
         stored_law(state.connection, law_hash)
         state.laws.add(law_hash)
@@ -103,6 +108,9 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
         for what, ours, laws in found
         if not _same(ours, laws)
     ]
+    clash = before.clash_with(name, relation_of(data))
+    if clash:
+        faults.append(f"Event {number} is for other neighbours. {clash}")
     if not stated.epsilon <= budget.epsilon:
         faults.append(f"Event {number} overspends {name!r}: epsilon {stated.epsilon!r} of {budget.epsilon!r}.")
     if state.every_entry or stated.releases == 1:  # the first release of the adaptive rule may rest on its tight epsilon

@@ -114,6 +114,7 @@ class Account:
     epsilon: float = 0.0
     epsilon_if_fixed: float | None = 0.0
     simple_sum: float = 0.0
+    relation: str = ""  # of the neighbouring tables of its releases; "" while none has said
 
     def status(self, name: str) -> Dataset:
         """For the reader."""
@@ -156,7 +157,26 @@ class Account:
             epsilon=float.fromhex(data["epsilon_after"]),
             epsilon_if_fixed=_number_or_none(data["epsilon_if_fixed"]),
             simple_sum=float.fromhex(data["simple_sum"]),
+            relation=self.relation or relation_of(data),
         )
+
+    def clash_with(self, name: str, relation: str) -> str | None:
+        """What is wrong with a release for another neighbouring relation; None if it is the same, or unknown.
+
+        What is added up must bound the same change of the table. One person replaced is one removed and one added, so what is
+        ε-private for persons who come or go is only 2ε-private for persons replaced; the other way round nothing follows at all.
+        """
+        if not relation or not self.relation or relation == self.relation:
+            return None
+        return (
+            f"The releases of {name!r} so far have relation = {self.relation!r}, this one {relation!r}: costs for different "
+            "relations do not add up. Declare the same relation in every plan of a data set."
+        )
+
+
+def relation_of(data: Mapping[str, Any]) -> str:
+    """The relation that an event states; "" where it states none."""
+    return str(data.get("relation", ""))
 
 
 def budget_event(name: str, budget: Budget) -> dict[str, Any]:

@@ -259,6 +259,27 @@ def append(connection: sqlite3.Connection, kind: str, data: Mapping[str, Any]) -
     return event
 
 
+def is_as_made(connection: sqlite3.Connection) -> bool:
+    """Whether tables and triggers are those of a new ledger: a trigger more or less could undo what is appended, or let it be."""
+    made = sqlite3.connect(":memory:")
+    try:
+        made.executescript(_SCHEMA)
+        return _definitions(made) == _definitions(connection)
+    finally:
+        made.close()
+
+
+def _definitions(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    # SQLite's own names, of indices and of its statistics, may differ.
+    query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name"
+    return connection.execute(query).fetchall()
+
+
+def law_hashes(connection: sqlite3.Connection) -> set[str]:
+    """The hashes of all laws that are kept."""
+    return {str(row[0]) for row in connection.execute("SELECT hash FROM laws")}
+
+
 def events(connection: sqlite3.Connection, after: int = 0) -> Iterator[Event]:
     """The events after a given one, in order, as they stand in the file."""
     for row in connection.execute("SELECT id, kind, content, previous, hash FROM events WHERE id > ? ORDER BY id", (after,)):

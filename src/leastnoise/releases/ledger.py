@@ -44,7 +44,7 @@ from leastnoise.releases.books import (
 
 __all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend"]
 
-_LONGEST = {"name": 200, "plan_hash": 200, "result_hash": 200, "note": 2000, "stamp": 2000}
+_LONGEST = {"name": 200, "plan_hash": 200, "result_hash": 200, "note": 2000, "stamp": 2000, "relation": 200}
 
 
 class Ledger:
@@ -94,21 +94,28 @@ class Ledger:
                 )
         return self.dataset(name)
 
-    def spend(self, dataset: str, spends: Sequence[Spend], *, plan_hash: str, note: str = "", stamp: str = "") -> Entry:
+    def spend(
+        self, dataset: str, spends: Sequence[Spend], *, plan_hash: str, note: str = "", stamp: str = "", relation: str = ""
+    ) -> Entry:
         """Record a release before it is revealed, or refuse it with a BudgetExceededError.
 
-        `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance). Nothing that depends on the
-        data may leave the process before this returns.
+        `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance), `relation` which
+        tables are neighbours: all releases of a data set that state it must state the same. Nothing that depends on the data may
+        leave the process before this returns.
         """
         name, items = dataset_name(dataset), _checked(spends)
         texts = {
             "plan_hash": _text("plan_hash", plan_hash),
             "note": _text("note", note, empty=True),
             "stamp": _text("stamp", stamp, empty=True),
+            "relation": _text("relation", relation, empty=True),
         }
         laws = self._prices.laws(items)  # before the lock: the loss of a new law is what takes time
         with self._writing() as (connection, books):
             account = books.account(name)
+            clash = account.clash_with(name, texts["relation"])
+            if clash:
+                raise LedgerError(clash)
             after = self._prices.after(connection, account, laws.draws)
             if not after.epsilon <= account.budget.epsilon:
                 raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, advice(after))
@@ -133,8 +140,11 @@ class Ledger:
 
     # What reads it
 
-    def preview(self, dataset: str, spends: Sequence[Spend]) -> Preview:
-        """What a release would cost now. Another process may spend in the meantime: only `spend` decides."""
+    def preview(self, dataset: str, spends: Sequence[Spend], *, relation: str = "") -> Preview:
+        """What a release would cost now; with `relation` also whether the data set's releases are for the same one.
+
+        Another process may spend in the meantime: only `spend` decides.
+        """
         name, items = dataset_name(dataset), _checked(spends)
         laws = self._prices.laws(items)
         with self._reading() as (connection, books):
@@ -145,7 +155,7 @@ class Ledger:
             epsilon_before=account.epsilon,
             epsilon_after=after.epsilon,
             simple_sum=after.simple_sum,
-            allowed=after.epsilon <= budget,
+            allowed=after.epsilon <= budget and account.clash_with(name, relation) is None,
             remaining=max(budget - after.epsilon, 0.0),
             epsilon_if_fixed=after.epsilon_if_fixed,
         )

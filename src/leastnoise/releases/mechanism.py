@@ -61,7 +61,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw of a law, and the entries it serves: as many as the law has answers, or fewer, and the rest of the draw is not used."""
+    """One draw of a law, and the entries it serves: as many as the law has answers, or fewer; the rest is not used."""
 
     law: int
     entries: tuple[int, ...]

@@ -40,6 +40,7 @@ POSTPROCESSING = ("non-negative", "integer", "totals")
 LARGEST_INDEX = 2**50  # of the value lattice: x/pitch + ½ is then exact to 1/4 in double arithmetic on every engine
 LARGEST_CELL = 2**62  # the largest integer one row may contribute: it is a 64-bit integer in the engine
 LARGEST_SUM = 10**38  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
+LARGEST_EPSILON = 20.0  # e^20 = 5e8
 MOST_GROUPS = 100_000
 
 
@@ -260,6 +261,8 @@ class Plan:
                 'or "replace" (one person\'s rows are replaced by others).'
             )
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        if self.epsilon > LARGEST_EPSILON:
+            raise InvalidParameterError("epsilon", self.epsilon, f"to be at most {LARGEST_EPSILON:g}: more protects nobody")
         object.__setattr__(self, "delta", open_unit("delta", self.delta))
         positive_integer("max_rows", self.max_rows)
         if not isinstance(self.salt, str) or len(self.salt) > MOST_TEXT or "\x00" in self.salt:

@@ -159,7 +159,7 @@ def release(
         raise PlanError("The prepared noise belongs to another plan: call mechanism(plan) for this one.")
     told("designing the noise", 1.0)
     dataset = wanted.dataset or wanted.name
-    if ledger is not None and not ledger.preview(dataset, made.spends).allowed:
+    if ledger is not None and not ledger.preview(dataset, made.spends, relation=wanted.relation).allowed:
         _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
     opened = open_table(wanted, table)
     try:
@@ -179,7 +179,7 @@ def release(
 
 
 def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> int:
-    return ledger.spend(dataset, made.spends, plan_hash=plan.hash, note=plan.name, stamp=source.stamp).id
+    return ledger.spend(dataset, made.spends, plan_hash=plan.hash, note=plan.name, stamp=source.stamp, relation=plan.relation).id
 
 
 def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:

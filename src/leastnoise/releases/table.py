@@ -37,6 +37,8 @@ NUMBER = r"^[ ]*[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-9
 _TRUTH = {"true": "1", "false": "0"}
 _T = TypeVar("_T")
 _LARGEST_FLOAT = "1.7976931348623157e308"
+_CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
+_IN_THE_ENGINE = "This is computed by the engine."
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
@@ -50,7 +52,7 @@ def extra(module: str, name: str) -> Any:
         raise UnsupportedError(f"This needs {module}: pip install 'leastnoise[{name}]'.") from None
 
 
-def _withheld(doing: str, work: Callable[[], _T]) -> _T:
+def _withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:
     """The result of `work`; engine errors without their message, cause or context, for any of them may quote a private value.
 
     So may warnings: they are silenced.
@@ -64,7 +66,7 @@ def _withheld(doing: str, work: Callable[[], _T]) -> _T:
         except Exception as error:
             failed = type(error).__name__
     # Outside the handler, so that nothing of the engine's error hangs on this one.
-    raise EngineError(f"The engine failed while {doing} ({failed}); its message is withheld because it may quote data.")
+    raise EngineError(f"The engine failed while {doing} ({failed}); its message is withheld because it may quote data.{advice}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,8 @@ class Table:
     expression: Any
     engine: str
     close: Callable[[], None]
+    advice: str = ""  # what may be wrong with the table where its engine fails
+    collations: bool = True  # whether its texts may be compared otherwise than letter by letter
 
 
 def open_table(plan: Plan, table: Any = None) -> Table:
@@ -114,13 +118,13 @@ def _opened(source: Source) -> Table:
     connected = ibis.duckdb.connect()
     if isinstance(source, CsvFile):
         connected.raw_sql(f"CREATE TEMP VIEW ln_csv AS SELECT * FROM {_read_csv(source)}")
-        return Table(connected.table("ln_csv"), "duckdb", connected.disconnect)
+        return Table(connected.table("ln_csv"), "duckdb", connected.disconnect, _CSV_ADVICE, collations=False)
     if isinstance(source, ParquetFile):
         if not any(sign in source.path for sign in "*?["):
             _exists(source.path)
-        return Table(connected.read_parquet(source.path), "duckdb", connected.disconnect)
+        return Table(connected.read_parquet(source.path), "duckdb", connected.disconnect, collations=False)
     connected.con.register("ln_frame", _arrow(source.frame))
-    return Table(connected.table("ln_frame"), "duckdb", connected.disconnect)
+    return Table(connected.table("ln_frame"), "duckdb", connected.disconnect, collations=False)
 
 
 def _exists(path: str) -> None:
@@ -141,18 +145,21 @@ def _read_csv(source: CsvFile) -> str:
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
     # A star in the name of a file is not a pattern: the file was found under exactly this name.
     path = _quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in source.path))
+    # No padding of short lines: DuckDB then refuses line breaks inside quotes, and an unclosed quote would swallow rows unnoticed.
     return (
         f"read_csv({path}, auto_detect = false, header = {'true' if source.columns is None else 'false'}, "
-        f"delim = {_quoted(source.delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, null_padding = true)"
+        f"delim = {_quoted(source.delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}})"
     )
 
 
 def _header(source: CsvFile) -> tuple[str, ...]:
-    """The names in the first line: public, and the only line that is read here."""
+    """The names in the first line: public, and the only line that is looked at here."""
     try:
-        with Path(source.path).open(encoding="utf-8-sig", newline="") as file:
+        # What follows the first line is read along with it, in one buffer; whether that is UTF-8 must not matter here.
+        with Path(source.path).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             names = next(csv.reader(file, delimiter=source.delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
+            "".join(names).encode("utf-8")
+    except (OSError, UnicodeError, csv.Error):
         names = []
     if not names or any(not name or "\x00" in name for name in names) or len(set(names)) != len(names):
         raise PlanError(
@@ -213,7 +220,9 @@ def _check_number(name: str, kind: Any) -> None:
 def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
     """The integers of one block, for every declared group; a group without rows has zeros."""
     found = _withheld(
-        "counting and summing", lambda: executed(bounded_query(plan, table, block), table.engine, progress).to_pylist()
+        "counting and summing",
+        lambda: executed(bounded_query(plan, table, block), table.engine, progress).to_pylist(),
+        table.advice,
     )
     return _counts(block, found)
 
@@ -222,7 +231,7 @@ def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     """The aggregate of one block as an ibis expression."""
     ibis = extra("ibis", "tables")
     places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
-    columns = {f"ln_key{i}": _key(ibis, table.expression, key) for i, key in enumerate(block.group_by)}
+    columns = {f"ln_key{i}": _key(ibis, table, key) for i, key in enumerate(block.group_by)}
     columns |= {f"ln_place{i}": _place(ibis, table.expression, values) for i, values in enumerate(places)}
     if plan.person is not None:
         columns["ln_person"] = table.expression[plan.person]
@@ -283,11 +292,13 @@ def _place(ibis: Any, table: Any, values: Values) -> Any:
     return missing.ifelse(stand_in, clamped)
 
 
-def _key(ibis: Any, table: Any, key: Key) -> Any:
+def _key(ibis: Any, table: Table, key: Key) -> Any:
     """The label of the row's key, or of its bin; null outside all bins."""
-    column = table[key.column]
+    column = table.expression[key.column]
     if not key.edges:
-        return column if column.type().is_string() else column.cast("string")
+        if not column.type().is_string():
+            return column.cast("string")
+        return _letter_by_letter(ibis, table.engine, column) if table.collations else column
     x = _number(ibis, column)
     edges = [_float(ibis, repr(edge)) for edge in key.edges]
     bins = []
@@ -297,9 +308,39 @@ def _key(ibis: Any, table: Any, key: Key) -> Any:
     return ibis.cases(*bins, else_=ibis.null("string"))
 
 
+def _letter_by_letter(ibis: Any, engine: str, column: Any) -> Any:
+    """The text without its collation, by way of its bytes.
+
+    With a collation that ignores case, "A" and "a" are one group under the name of whichever row comes first: whether it bears the
+    declared name would depend on other people's rows.
+    """
+    builtin = ibis.udf.scalar.builtin
+    if engine == "duckdb":
+        return builtin(_decode, name="decode")(builtin(_encode, name="encode")(column))
+    if engine == "postgres":
+        return builtin(_convert_from, name="convert_from")(builtin(_convert_to, name="convert_to")(column, "UTF8"), "UTF8")
+    return column.cast("binary").cast("string")
+
+
+def _encode(text: str) -> bytes:
+    raise UnsupportedError(_IN_THE_ENGINE)
+
+
+def _decode(content: bytes) -> str:
+    raise UnsupportedError(_IN_THE_ENGINE)
+
+
+def _convert_to(text: str, encoding: str) -> bytes:
+    raise UnsupportedError(_IN_THE_ENGINE)
+
+
+def _convert_from(content: bytes, encoding: str) -> str:
+    raise UnsupportedError(_IN_THE_ENGINE)
+
+
 def _md5(text: str) -> str:
     """The signature of the engine's own function."""
-    raise UnsupportedError("md5 is computed by the engine.")
+    raise UnsupportedError(_IN_THE_ENGINE)
 
 
 def _bounded(ibis: Any, plan: Plan, block: Block, view: Any, places: int) -> Any:
