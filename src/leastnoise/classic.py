@@ -54,7 +54,9 @@ def generalized_gaussian(
     end = _end_exponent(batch, exponent, _SMALLEST if exponent > 1 else 80.0)
 
     def law(log_b: float) -> LatticeNoise:
-        b = max(math.exp(log_b), 1e-300)
+        b = math.exp(log_b)
+        if b < 1e-290:
+            raise InvalidParameterError("sigma", sigma, "to be larger: the law would be too narrow for a double")
         if exponent == 1.0:  # its own geometric tail; joint laws keep the shells up to well beyond their fullest one
             last = 0 if batch == 1 else math.ceil(b * end)
             weights, ratio = -np.arange(last + 1) / b, math.exp(max(-1.0 / b, -_SMALLEST))
