@@ -148,3 +148,16 @@ def test_every_command_has_an_example_in_its_help():
 def test_help_does_not_import_the_numerics():
     code = "import sys, leastnoise.cli; sys.exit(any(name in sys.modules for name in ('numpy', 'scipy', 'rich')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_reproduce_as_json_and_with_bad_input(tmp_path):
+    result = run("reproduce", "fig2", "--quick", "--processes", "1", "--out", str(tmp_path), "--json")
+    assert result.exit_code == 0, result.output
+    files = json.loads(result.stdout)["files"]
+    assert files
+    assert all(Path(name).stat().st_size > 0 for name in files)
+    bad = run("reproduce", "fig99")
+    assert bad.exit_code == 2
+    assert bad.stdout == ""
+    assert len(bad.stderr.splitlines()) == 1
+    assert "see leastnoise reproduce --help" in bad.stderr

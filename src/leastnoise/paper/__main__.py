@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,8 +33,10 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoi
     parser.add_argument("--processes", type=int, metavar="N", help="default: one a processor")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://10.0.0.7:8786")
     parser.add_argument("--heart", type=Path, metavar="FILE", help="processed.cleveland.data of the UCI heart-disease data")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with the files written")
     given = parser.parse_args(arguments)
     names = NAMES if "all" in given.names else given.names
+    written: list[str] = []
     try:
         workers = Workers(processes=given.processes, scheduler=given.scheduler)
         options = Options(workers=workers, store=given.out / "results", heart=given.heart)
@@ -43,10 +46,14 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoi
                 kept.unlink(missing_ok=True)
             for path in reproduce([name], out=given.out, quick=given.quick, options=options, compute_again=not given.draw_only):
                 if path.suffix != ".md":
-                    print(path, flush=True)
+                    written.append(str(path))
+                    if not given.json:
+                        print(path, flush=True)
     except (LeastNoiseError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
+    if given.json:
+        print(json.dumps({"files": written}))
     return 0
 
 
