@@ -238,3 +238,8 @@ def _neighbour(rows, kind, relation, rng):
     someone = rng.randrange(6)
     rest = [row for row in rows if row["id"] != someone]
     return rest + [row | {"id": someone} for row in extreme] if relation == "replace" else rest
+
+
+def test_an_epsilon_that_protects_nobody_is_refused():
+    with pytest.raises(InvalidParameterError, match="at most 50"):
+        plan_from({**WHOLE, "epsilon": 51.0})

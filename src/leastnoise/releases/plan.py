@@ -40,7 +40,7 @@ POSTPROCESSING = ("non-negative", "integer", "totals")
 LARGEST_INDEX = 2**50  # of the value lattice: x/pitch + ½ is then exact to 1/4 in double arithmetic on every engine
 LARGEST_CELL = 2**62  # the largest integer one row may contribute: it is a 64-bit integer in the engine
 LARGEST_SUM = 10**38  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
-LARGEST_EPSILON = 20.0  # e^20 = 5e8
+LARGEST_EPSILON = 50.0  # e^50 = 5e21
 MOST_GROUPS = 100_000
 
 
