@@ -29,10 +29,8 @@ BITS = (64, 128)
 _DIGITS = 53  # of a float64
 _HELD_BACK = 2.0**-44  # share of the mass that rounding may need and that goes to the receiving shell in the end
 _CAPS = (34, 24, 14, 4)  # a shell gives at most 2^−cap of its weight to make the total come out even; the first almost always does
-_TILT, _TILTED_CAPS = (
-    2.0**-36,
-    (38,),
-)  # relative fall a shell that makes room where a law has flat steps, and gifts that fit into it
+_TILT = 2.0**-36  # relative fall a shell that makes room where a law has flat steps,
+_TILTED_CAPS = (38,)  # and gifts that fit into it
 _LEAST_INNER = 2.0**12  # joint laws: inner shells below this weight are left empty, for rounding would make the law rise there
 _TAIL_SHARE = 1e-8  # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
 _PLAIN_TAIL = 2.0**-100  # mass cut off when no guarantee is asked for
