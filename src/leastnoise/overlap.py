@@ -54,7 +54,7 @@ def log_pair_count(dimension: int, shift: int, i: NDArray[np.int64], j: NDArray[
     edge = np.abs(i - j) == shift
     log_count[edge] = _log_one_end(dimension, 2.0 * np.minimum(i, j)[edge] + 1.0)
     side = (i + j - shift + 1)[~edge]
-    if side.size and 1 <= side.min() and side.max() < side.size:  # many pairs share a side: each is computed once
+    if side.size and side.min() >= 1 and side.max() < side.size:  # many pairs share a side: each is computed once
         log_count[~edge] = _log_both_ends(dimension, np.arange(1.0, side.max() + 1.0))[side - 1]
     else:
         log_count[~edge] = _log_both_ends(dimension, side.astype(np.float64))
