@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from leastnoise.ball import BallNoise, sphere
-from leastnoise.classic import discrete_gaussian, gaussian, generalized_gaussian, laplace, lattice_step, shift_in_steps
+from leastnoise.classic import discrete_gaussian, gaussian, generalized_gaussian, laplace, lattice_step
 from leastnoise.closed_form import GaussianNoise
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import batches, candidates
@@ -33,6 +33,7 @@ from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.tables import single_loss
+from leastnoise.steps import shift_in_steps, step_of
 
 Objective = Literal["tight", "renyi"]
 
@@ -430,8 +431,9 @@ def _lattice(request: _Request, sigma: float, step: float | None = None) -> _Lat
     if request.step is not None or step is not None:
         return lattice(request.step or step or 1.0, "real")
     if cost.exponent is not None:
-        return lattice(s / candidates.aligned_bins(sigma / s, batch, cost, lambda m: in_steps(s / m)[1]), "real")
-    return lattice(s / candidates.bins(sigma / s), "real")
+        parts = candidates.aligned_bins(sigma / s, batch, cost, lambda m: in_steps(s / m)[1])
+        return lattice(step_of(s, parts), "real")
+    return lattice(step_of(s, candidates.bins(sigma / s)), "real")
 
 
 def _as_design(request: _Request, sigma: float, found: _Found, named: Mapping[str, float]) -> Design:

@@ -9,7 +9,6 @@ import numpy as np
 
 from leastnoise import overlap, shells
 from leastnoise.ball import BallNoise
-from leastnoise.classic import shift_in_steps
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.errors import AccountingError, UnsupportedError, positive
 from leastnoise.lattice import LatticeNoise, is_non_increasing
@@ -27,6 +26,7 @@ from leastnoise.privacy.single import (
     log_ratio,
 )
 from leastnoise.shells import Floats
+from leastnoise.steps import shift_in_steps
 
 _FAR = 100.0  # joint laws: shells are listed until e^−100 of the mass is left, which then counts at the largest loss
 _FAINT = -110.0  # joint laws: pairs of log-probability below this are lumped at the largest loss
