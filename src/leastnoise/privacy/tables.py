@@ -24,6 +24,7 @@ from leastnoise.privacy.single import (
     TableLoss,
     WorstOf,
     log_ratio,
+    rounded_up,
 )
 from leastnoise.shells import Floats
 from leastnoise.steps import shift_in_steps
@@ -112,7 +113,8 @@ def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
         log_p = np.concatenate([log_p, [side, side - slope]])
     if not loss.size:
         return NOTHING_SHARED
-    return TableLoss(loss, log_p, float(np.sum(np.exp(log_h[pairs.i][lost]))), raised=raised).merged()
+    infinite = rounded_up(float(np.sum(np.exp(log_h[pairs.i][lost]))), MASS_ROUNDING, pairs.i.size)
+    return TableLoss(loss, log_p, infinite, raised=raised).merged()
 
 
 def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int) -> TableLoss:
@@ -140,6 +142,7 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
     # log h and log counts are as large as d·log k; what they lose in the last place is lost from losses and probabilities.
     size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(np.max(np.abs(pairs.log_count)))
     loss_error, mass_error = LOSS_ROUNDING * (1.0 + largest + size), MASS_ROUNDING + LOSS_ROUNDING * size
+    infinite = rounded_up(infinite, mass_error, pairs.i.size)
     return TableLoss(loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error)
 
 
@@ -173,4 +176,5 @@ def _with_centre_filled(noise: LatticeNoise, log_h: Floats) -> tuple[Floats, flo
     filled = log_h.copy()
     filled[:empty] = log_h[empty]
     added = float(np.sum(np.exp(log_h[empty] + shells.log_shell_count(noise.dimension, np.arange(empty)))))
+    added *= 1.0 + 1e-10  # rounded up: its logarithms are as large as d·log k
     return filled - math.log1p(added), added
