@@ -55,6 +55,7 @@ class BallLoss:
     dimension: int
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0
 
     @property
     def largest(self) -> float:

@@ -28,7 +28,8 @@ Parts = Sequence[tuple[SingleLoss, int]]
 
 _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
-_KINK = 1e-4
+_KINK = 1e-4  # of ε, that a pitch may be
+_LIGHT = 0.02  # a loss of less probability makes no kink that matters
 DEFAULT_ACCURACY = 5e-6
 _SNAP = 1e-9  # of a pitch: losses this close to a grid point are moved onto it, which counts as rounding of the loss
 _STEEPEST = 30.0  # log of the steepest tilt
@@ -255,8 +256,9 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
     spread = math.sqrt(cumulants(parts, 0.0)[2])
     pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * spread) / (max(releases, 0.1) * (saddle.theta + 1.0)))
     coarser = max(1.0, math.sqrt(accuracy / DEFAULT_ACCURACY))  # where the number of grid points forces a lower accuracy
-    # Where losses are few and far apart a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
-    kink = coarser * _KINK * max(epsilon, 0.3 * spread)
+    # Where single losses are heavy a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
+    is_smooth = all(loss.heaviest < _LIGHT for loss, _ in parts)
+    kink = coarser * max(_KINK * epsilon, (1e-3 if is_smooth else 3e-5) * spread)
     pitch = min(pitch, kink, min(0.25 * coarser, 50.0) / (saddle.theta + 1.0))
     for loss, _ in parts:
         if not math.isfinite(loss.largest):

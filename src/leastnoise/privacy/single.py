@@ -39,8 +39,9 @@ class TableLoss:
     `releases` counts how many releases the table sums up; it scales the allowance for rounding.
 
     `infinite` is rounded up. `loss_error` and `mass_error` bound the rounding of the losses (absolute) and of the probabilities
-    (relative), all releases together. `raised` is the part of the mass whose loss was put higher than it is, or to infinity, to be safe: lower bounds leave
-    it out. `deviation` is the mass by which empty inner shells were filled (see `tables`); `infinite` and `log_p` count it.
+    (relative), all releases together. `raised` is the part of the mass whose loss was put higher than it is, or to infinity, to be
+    safe: lower bounds leave it out. `deviation` is the mass by which empty inner shells were filled (see `tables`); `infinite` and
+    `log_p` count it.
     """
 
     loss: Floats
@@ -131,6 +132,15 @@ class TableLoss:
         top = self.loss >= self.largest * (1.0 - 1e-12)
         return float(np.sum(weight[~top]) / np.sum(weight))
 
+    @cached_property
+    def heaviest(self) -> float:
+        """The probability of the heaviest loss, those within 1/5,000 of the spread taken together."""
+        spread = self.spread
+        if spread == 0.0:
+            return 1.0
+        bins = ((self.loss + spread) * (2_500.0 / spread)).astype(np.int64)
+        return float(np.bincount(bins, weights=np.exp(self.log_p)).max())
+
     def without_top(self, mass: float) -> TableLoss:
         """The same with its highest losses, of probability at most `mass` together, counted as infinite.
 
@@ -193,6 +203,7 @@ class GaussianLoss:
     mu: float
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0
     largest: float = math.inf
 
     def profile(self, epsilon: ArrayLike) -> Floats:
@@ -268,6 +279,7 @@ class LaplaceLoss:
     ratio: float
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0  # beside ±λ, which are points of the grid
 
     @property
     def largest(self) -> float:
@@ -341,6 +353,10 @@ class WorstOf:
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         return np.asarray(np.maximum.reduce([table.profile_lower(epsilon) for table in self.tables]), dtype=np.float64)
+
+    @property
+    def heaviest(self) -> float:
+        return max(table.heaviest for table in self.tables)
 
     def without_top(self, mass: float) -> WorstOf:
         return WorstOf(tuple(table.without_top(mass) for table in self.tables))
