@@ -317,3 +317,35 @@ def test_huge_single_answers_and_ragged_lists() -> None:
     assert np.asarray(release(REAL, 1e308, entropy=InsecureSeededEntropy(1)).floats()).shape == ()
     with pytest.raises(InvalidParameterError, match="answers=<not shown>"):
         release(REAL, [np.zeros((2, 2)), np.zeros((2, 3))], entropy=InsecureSeededEntropy(1))
+
+
+def test_the_type_of_what_is_released_does_not_show_the_answer() -> None:
+    """int64 below 2^61 and Python's integers above was one bit of the exact answer."""
+    for law, kind in ((INTEGER, np.int64), (REAL, np.float64), (DYADIC, np.float64)):
+        for answer in (0, 1, 2**60, 2**61, 2**62, 2**63, 10**30, -(10**30)):
+            assert law.release([answer]).dtype == kind
+            assert release(law, [answer]).integers.dtype == object
+    top = np.iinfo(np.int64)
+    assert INTEGER.release([10**30, -(10**30)]).tolist() == [top.max, top.min]
+
+
+class Pretender:
+    """Says that it is the operating system, and gives zeros."""
+
+    stamp = "operating system"
+
+    def take(self, count: int) -> bytes:
+        return bytes(count)
+
+
+class Heir(OperatingSystemEntropy):
+    def take(self, count: int) -> bytes:
+        return bytes(count)
+
+
+def test_only_the_operating_system_carries_its_name() -> None:
+    assert draw(INTEGER, 3).entropy == release(INTEGER, [1]).entropy == "operating system"
+    for source in (Pretender(), Heir()):
+        for drawn in (draw(INTEGER, 3, entropy=source), release(INTEGER, [1], entropy=source)):
+            assert drawn.entropy == f"CUSTOM source {type(source).__name__}: not known to be private"
+    assert draw(INTEGER, 3, entropy=InsecureSeededEntropy(1)).entropy.startswith("INSECURE seed 1")

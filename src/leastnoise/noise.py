@@ -93,13 +93,15 @@ class Noise(ABC):
 
         Every draw counts as one release: n answers with a law for one answer are n compositions. Needs a law with integer weights:
         see `leastnoise.exact`.
+
+        The type never depends on the answers: int64 on the integers (what is beyond is put at its end), float64 on the real line.
         """
         from leastnoise.sampling import release
 
         released = release(self, answers)
         if decimals:
             return released.decimals()
-        return released.integers if self.domain == "integer" else released.floats()
+        return released.words() if self.domain == "integer" else released.floats()
 
     def as_scipy(self) -> Any:
         """The noise on one answer as a frozen scipy distribution: for analysis, not for releases."""
