@@ -5,9 +5,10 @@ The same plan gives the same integers on DuckDB, Spark and PostgreSQL:
 - Numbers are 64-bit floats (text is parsed where it matches one plain pattern, else it is missing); clip, divide, add and floor are
   IEEE operations, so every engine finds the same place. Constants travel as text and are parsed there, correctly rounded.
 - Rows without a person id belong to nobody and do not count.
-- Texts that say who a row belongs to, and to which group, are compared by their bytes, whatever collation the column, its type or
-  the database has. Where equality is coarser than identity, two persons share one contribution window: taking one away lets a row
-  of the other in, and an answer moves by twice what is declared.
+- Texts that say who a row belongs to, and to which group, are compared by their bytes, whatever
+  collation the column, its type or the connection has. Where equality is coarser than identity, two
+  persons share one contribution window: taking one away lets a row of the other in, and an answer
+  moves by twice what is declared.
 - Sums are of integers, exact in 128 bits or decimals, and come back as text.
 - Of a person with too many rows those with the least md5(salt, person, keys, places) are kept. The text that is hashed is made of
   integers and escaped texts only, because engines write floats differently; md5 of a UTF-8 text is the one digest that all three
@@ -324,9 +325,10 @@ def _key(ibis: Any, table: Table, key: Key) -> Any:
 def _comparable(ibis: Any, table: Table, text: Any) -> Any:
     """Text in the form in which it is compared: its bytes in UTF-8, or itself where no collation can be about.
 
-    With a collation that ignores case "P1" and "p1" are one person, with one contribution window between them, and "A" and "a" one
-    group under the name of whichever row comes first. Text made from the bytes again would not do: DuckDB compares that by the
-    default collation of its connection.
+    With a collation that ignores case "P1" and "p1" are one person, with one contribution window
+    between them, and "A" and "a" one group under the name of whichever row comes first. Text made
+    from the bytes again would not do: DuckDB compares that by the default collation of its
+    connection.
     """
     if not table.collations:
         return text
