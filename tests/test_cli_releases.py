@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from leastnoise import Ledger, exact, laplace
+from leastnoise import Ledger, discrete_gaussian, exact, laplace
+from leastnoise.artefact import certify, write_artefact
 from leastnoise.cli import main
 from leastnoise.lattice import LatticeNoise
 
@@ -209,6 +211,55 @@ def test_the_ledger_from_declaration_to_audit(desk):
     assert len(exported["laws"]) == 1
     assert run("ledger", "export", book, "--format", "csv", "--out", desk / "ledger.csv").exit_code == 0
     assert len((desk / "ledger.csv").read_text().splitlines()) == 2
+
+
+def test_an_artefact_is_charged_for_the_whole_use_of_its_guarantee(desk):
+    """Ten draws at sensitivity 2 were certified; one draw at sensitivity 1 was what the ledger wrote down."""
+    book, artefact, law = desk / "budget.ledger", desk / "noise.json", desk / "law.json"
+    noise = exact(discrete_gaussian(60.0), delta=1e-9, sensitivity=2.0, compositions=10)
+    write_artefact(certify(noise, delta=1e-9, sensitivity=2.0, compositions=10), artefact)
+    noise.save(law)
+
+    def after(*options):
+        arguments = ("ledger", "spend", book, "people", *options, "--plan", "March", "--preview", "--json")
+        return json.loads(run(*arguments).stdout)["epsilon_after"]
+
+    whole = after(law, "--uses", "10", "--sensitivity", "2")
+    assert after(artefact) == whole
+    assert after(artefact, "--uses", "1") < after(artefact, "--uses", "10") == whole
+    assert after(artefact, "--sensitivity", "1") < after(artefact, "--sensitivity", "2") == whole
+    assert after(law) < 0.3 * whole  # a law without a guarantee: one draw at sensitivity 1
+    spent = json.loads(run("ledger", "spend", book, "people", artefact, "--plan", "March", "--json").stdout)
+    assert spent["draws"][0]["uses"] == 10
+    assert spent["draws"][0]["sensitivity"] == 2.0
+
+
+def test_a_law_spent_by_hand_can_say_which_tables_are_neighbours(desk):
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
+    common = ("ledger", "spend", book, "people", law, "--plan", "March")
+    assert run(*common, "--relation", "add/remove").exit_code == 0
+    assert "costs for different relations do not add up" in refused(run(*common, "--relation", "replace"))
+    assert run(*common, "--relation", "replace", "--preview").exit_code == 1
+    assert run(*common, "--relation", "add/remove").exit_code == 0
+
+
+def test_a_first_release_is_shown_with_what_it_costs_as_the_last(desk):
+    """Spent is what holds whatever comes next; the tight epsilon stands beside it."""
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(discrete_gaussian(8.0), delta=1e-9, compositions=10).save(law)
+    common = ("ledger", "spend", book, "people", law, "--plan", "March", "--uses", "10")
+    preview = run(*common, "--preview").output
+    assert re.search(r"from epsilon = 0 to 1\.9\d+: allowed, 0\.\d+ left \(1\.743\d* if this is the last release\)", preview)
+    recorded = run(*common).output
+    assert re.search(
+        r"has spent epsilon = 1\.9\d+ of 2\.2 .* in 1 release\(s\) \(1\.743\d* if this is the last release\)", recorded
+    )
+    run("ledger", "open", book, "tight", "--epsilon", "1.75", "--delta", "1e-6")
+    common = ("ledger", "spend", book, "tight", law, "--plan", "March", "--uses", "10")
+    assert "allowed, but only as the last: nothing will be allowed after it" in run(*common, "--preview").output
+    assert re.search(r"has spent epsilon = 1\.743\d* of 1\.75 .*; nothing more is allowed", run(*common).output)
+    assert "nothing can follow it" in refused(run(*common))
 
 
 def test_a_ledger_that_was_changed_is_found(desk):

@@ -252,6 +252,17 @@ def saved_law(path: str) -> Noise:
     return read_artefact(path).noise if file_format(path) == FORMAT else load(path)
 
 
+def saved_use(path: str) -> tuple[int, float]:
+    """(draws, sensitivity) that the guarantee of an artefact covers; one draw at sensitivity 1 for a law without a guarantee."""
+    from leastnoise.artefact import FORMAT, read_artefact
+    from leastnoise.storage import file_format
+
+    if file_format(path) != FORMAT:
+        return 1, 1.0
+    covered = read_artefact(path).guarantee
+    return covered.compositions, covered.sensitivity
+
+
 def _write_artefact(best: Design, out: str) -> float:
     """Write the design as an artefact; returns the certified ε."""
     from leastnoise.artefact import write_artefact

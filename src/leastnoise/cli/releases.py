@@ -190,12 +190,25 @@ def _left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {account.spent:.6g} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
+        + ("; nothing more is allowed" if account.closed else _if_last(account, account.spent))
     )
 
 
 def _would_cost(dataset: str, cost: Preview) -> str:
     verdict = f"allowed, {cost.remaining:.4g} left" if cost.allowed else "REFUSED"
+    if cost.last:
+        verdict = "allowed, but only as the last: nothing will be allowed after it"
+    elif cost.allowed:
+        verdict += _if_last(cost, cost.epsilon_after)
     return f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: {verdict}"
+
+
+def _if_last(cost: Dataset | Preview, spent: float) -> str:
+    """What a first release costs if it stays the only one, where that is visibly less."""
+    tight = cost.epsilon_if_fixed
+    if cost.releases != 1 or tight is None or tight >= spent * (1.0 - 1e-3):
+        return ""
+    return f" ({tight:.6g} if this is the last release)"
 
 
 def _number(value: float, width: float) -> str:
@@ -294,34 +307,53 @@ def ledger_show(file: str, as_json: bool) -> None:
 @click.argument("dataset")
 @click.argument("law", type=click.Path(exists=True, dir_okay=False))
 @click.option("--plan", required=True, help="What is released: a name or a hash by which it can be found again.")
-@click.option("--uses", type=int, default=1, show_default=True, help="How many draws of the law.")
-@click.option("--sensitivity", type=float, default=1.0, show_default=True, help="How much one person can move one answer.")
+@click.option("--uses", type=int, help="How many draws of the law: by default those an artefact's guarantee covers, else 1.")
+@click.option(
+    "--sensitivity", type=float, help="How much one person can move one answer: by default that of an artefact's guarantee, else 1."
+)
+@click.option(
+    "--relation",
+    type=click.Choice(["add/remove", "replace"]),
+    help="Which tables are neighbours: a person comes or goes, or is replaced. All releases that say it must say the same.",
+)
 @click.option("--note", default="", help="Anything to remember.")
 @click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
 @json_option
 def ledger_spend(
-    file: str, dataset: str, law: str, plan: str, uses: int, sensitivity: float, note: str, preview: bool, as_json: bool
+    file: str,
+    dataset: str,
+    law: str,
+    plan: str,
+    uses: int | None,
+    sensitivity: float | None,
+    relation: str | None,
+    note: str,
+    preview: bool,
+    as_json: bool,
 ) -> None:
     """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or refuse it.
 
-    Run it before anything is revealed: when it exits with 0 the spend is on the disk.
+    Run it before anything is revealed: when it exits with 0 the spend is on the disk. An artefact is charged for the whole use that
+    its guarantee covers, unless --uses or --sensitivity say otherwise.
 
     \b
       leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March"
     """
-    from leastnoise.cli.laws import saved_law
+    from leastnoise.cli.laws import saved_law, saved_use
     from leastnoise.releases.ledger import Ledger, Spend
 
-    spends = [Spend(saved_law(law), sensitivity, uses)]
+    usual_uses, usual_sensitivity = saved_use(law)
+    noise = saved_law(law)
+    spends = [Spend(noise, usual_sensitivity if sensitivity is None else sensitivity, usual_uses if uses is None else uses)]
     with Ledger(_existing(file), read_only=preview) as book:
         if preview:
-            cost = book.preview(dataset, spends)
+            cost = book.preview(dataset, spends, relation=relation or "")
             if as_json:
                 print_json({"dataset": dataset, **vars(cost)})
             else:
                 click.echo(_would_cost(dataset, cost))
             raise SystemExit(0 if cost.allowed else 1)
-        entry = book.spend(dataset, spends, plan_hash=plan, note=note)
+        entry = book.spend(dataset, spends, plan_hash=plan, note=note, relation=relation or "")
         if as_json:
             print_json(_entry(entry))
             return
