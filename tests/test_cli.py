@@ -106,20 +106,26 @@ def test_compare_lists_every_law():
 
 
 def test_sample_prints_one_draw_a_line(artefact):
-    lines = run("sample", artefact, "-n", "4").output.splitlines()
+    drawn = run("sample", artefact, "-n", "4")
+    lines = drawn.stdout.splitlines()
     assert len(lines) == 4
+    assert drawn.stderr.count("\n") == 1
+    assert "not to add to answers" in drawn.stderr
+    assert "leastnoise perturb" in drawn.stderr
     assert all(abs(float(line)) < 200 for line in lines)
-    assert len(run_json("sample", artefact, "-n", "7")["noise"]) == 7
+    found = run_json("sample", artefact, "-n", "7")
+    assert len(found["noise"]) == 7
+    assert "not to add to answers" in found["notice"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["design", "--delta", "2", "--sigma", "8"], "Expected delta=2.0 in (0, 1)."),
+        (["design", "--delta", "2", "--sigma", "8"], "Expected --delta 2.0 in (0, 1)."),
         (["design", "--delta", "1e-6"], "exactly one of them"),
         (["design", "--delta", "1e-6", "--sigma", "8", "--epsilon", "1"], "exactly one of them"),
-        (["design", "--delta", "1e-6", "--sigma", "-1"], "sigma=-1.0"),
-        (["design", "--delta", "1e-6", "--sigma", "8", "--step", "0.3"], "step=0.3"),
+        (["design", "--delta", "1e-6", "--sigma", "-1"], "--sigma -1.0"),
+        (["design", "--delta", "1e-6", "--sigma", "8", "--step", "0.3"], "--step 0.3"),
         (["account", "gaussian", "--delta", "1e-6"], "--sigma"),
         (["account", "no-such-file.json", "--delta", "1e-6"], "no-such-file.json"),
         (["design", "--delta", "1e-6", "--sigma", "8", "--out", "no/such/folder/noise.json"], "in a folder that exists"),
