@@ -84,15 +84,17 @@ def test_sampled_noise_on_an_answer_gives_the_answer_away_and_perturbed_answers_
     unit = draws.unit(read_artefact(law).noise)
     candidates = (120.125, 120.123)
 
-    def remainder(published: float | str) -> Fraction:
-        return Fraction(published) % unit
+    def apart(published: float, answer: float) -> float:
+        """How far the difference is from a whole multiple of the unit: the sum of two floats is rounded, by 1e-14 here."""
+        rest = (Fraction(published) - Fraction(answer)) % unit
+        return float(min(rest, unit - rest))
 
     for answer in candidates:
         noise = float(run("sample", law).stdout)
         published = answer + noise  # as any language adds
-        guess = min(candidates, key=lambda each: abs(remainder(published) - remainder(each)))
-        assert guess == answer  # with certainty, whatever was drawn
-        assert abs(remainder(published) - remainder(answer)) < 1e-12
+        for each in candidates:  # with certainty, whatever was drawn
+            assert (apart(published, each) < 1e-13) == (each == answer)
+            assert apart(published, each) < 1e-13 or apart(published, each) > 1e-7
 
     for answer in candidates:
         published = run("perturb", law, typed=repr(answer)).stdout.strip()
@@ -453,10 +455,16 @@ def test_a_dash_is_standard_output_and_input(laws, tmp_path, monkeypatch):
     assert os.listdir() == []
 
 
-def test_what_cannot_be_written_is_shown_because_it_is_spent(laws, book, tmp_path):
-    too_long = tmp_path / ("a" * 300 + ".csv")
+def test_what_cannot_be_written_is_shown_because_it_is_spent(laws, book, tmp_path, monkeypatch):
+    from leastnoise import storage
+
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
     cost = ["--ledger", book, "--dataset", "patients"]
-    done = run("perturb", laws / "ten.json", *cost, "--out", too_long, typed="1\n")
+    refused(run("perturb", laws / "ten.json", *cost, "--out", tmp_path / ("a" * 300 + ".csv"), typed="1\n"), "name too long")
+    monkeypatch.setattr(storage, "write_whole", full)
+    done = run("perturb", laws / "ten.json", *cost, "--out", tmp_path / "noisy.csv", typed="1\n")
     assert done.exit_code == 2
     assert abs(float(done.stdout)) < 200
     assert "could not be written" in done.stderr

@@ -173,9 +173,16 @@ def test_a_missing_table_costs_nothing(desk):
         assert book.entries() == ()
 
 
-def test_what_cannot_be_written_is_still_shown(desk):
-    too_long = desk / ("a" * 300 + ".csv")  # only the operating system knows, once the release is made
-    result = run("release", desk / "plan.toml", "--no-ledger", "--out", too_long)
+def test_what_cannot_be_written_is_still_shown(desk, monkeypatch):
+    """A disk that is full once the release is made. A name that cannot be is refused before."""
+    from leastnoise.releases import run as module
+
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    refused(run("release", desk / "plan.toml", "--no-ledger", "--out", desk / ("a" * 300 + ".csv")))
+    monkeypatch.setattr(module, "write_whole", full)
+    result = run("release", desk / "plan.toml", "--no-ledger", "--out", desk / "numbers.csv")
     assert result.exit_code == 2
     assert "age" in result.stdout
     assert "The release was made and its numbers are above, but" in result.stderr

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -103,6 +105,9 @@ def main() -> None:
     """
     # Before numpy is imported: waiting BLAS threads make a design two to four times slower.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="surrogateescape")  # the name of a file need not be text; it is printed as it is
 
 
 def options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,7 +164,13 @@ def writable(name: str, path: str) -> None:
     folder = Path(path).parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidParameterError(name, path, "to be in a folder that exists and can be written")
-    if os.path.lexists(path) and not os.path.isfile(path):  # a device would be replaced by a file
+    try:
+        is_there = stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:  # a name that is too long, a circle of links
+        raise InvalidParameterError(name, path, f"to be the name of a file: {error.strerror}") from None
+    if not is_there:  # a device would be replaced by a file
         raise InvalidParameterError(name, path, "to be a file, or the name of a new one")
 
 

@@ -56,6 +56,8 @@ def sentence(error: LeastNoiseError, command: click.Command) -> str:
         if value == "None" or (known is not None and value == "True"):
             return known or name
         plain = {"True": "true", "False": "false"}.get(value, value)
+        if plain.startswith("("):  # a list, in the words of a plan
+            plain = f"[{plain[1:-1].rstrip(',')}]"
         if known is None:
             return f"{name}={plain}"
         return f"{known} {_typed(plain) if known.startswith('--') else plain}"
