@@ -87,7 +87,9 @@ def release(
     from leastnoise.releases.plan_file import load_plan
     from leastnoise.releases.run import release as carry_out
 
-    if (ledger is None) != no_ledger and not (preview and ledger is None):
+    if ledger is not None and no_ledger:
+        raise InvalidParameterError("--ledger", ledger, "to stand without --no-ledger")
+    if ledger is None and not (no_ledger or preview):
         raise InvalidParameterError("--ledger", ledger, "to be given, or else --no-ledger")
     if preview and (out or plot):
         raise InvalidParameterError("--preview", True, "to stand without --out and --plot: there is nothing to write")
