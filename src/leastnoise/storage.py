@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -120,8 +121,13 @@ def law_from_json(law: dict[str, Any]) -> Noise:
 
 
 def write_whole(path: str | PathLike[str], text: str) -> None:
-    """Write a file so that a reader, or a crash, sees either the old content or all of the new."""
+    """Write a file so that a reader, or a crash, sees either the old content or all of the new.
+
+    What is there and is no file, such as /dev/null, is refused: it would be replaced by a file, for every program of the machine.
+    """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise OSError(errno.EINVAL, "Not a file that can be replaced", os.fspath(target))
     handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=".leastnoise-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
