@@ -24,6 +24,7 @@ LAYERS = [
     {"releases"},
     {"interop", "plots", "cli", "web"},
     {"paper"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, layer in enumerate(LAYERS) for name in layer}
 

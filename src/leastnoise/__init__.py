@@ -6,9 +6,11 @@ The public names; each is imported when it is first used, so that `import leastn
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING without typing: the program is not yet guarded against an interrupt while this loads
 if TYPE_CHECKING:
+    from typing import Any
+
     from leastnoise.ball import sphere as sphere
     from leastnoise.classic import cube as cube
     from leastnoise.classic import discrete_gaussian as discrete_gaussian

@@ -46,7 +46,7 @@ from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
 from leastnoise.steps import public_pitch
-from leastnoise.storage import write_whole
+from leastnoise.storage import json_float, json_integer, write_whole
 
 FORMAT = "leastnoise.artefact"
 VERSION = 1
@@ -138,11 +138,14 @@ def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sen
 
 def write_artefact(artefact: Artefact, path: str | PathLike[str]) -> None:
     """Write the file, whole or not at all."""
+    write_whole(path, artefact_text(artefact))
+
+
+def artefact_text(artefact: Artefact) -> str:
+    """What the file holds."""
     content = _content(artefact)
-    text = json.dumps(
-        {"format": FORMAT, "version": VERSION, "sha256": _digest(content), "content": content}, indent=1, allow_nan=False
-    )
-    write_whole(path, text + "\n")
+    file = {"format": FORMAT, "version": VERSION, "sha256": _digest(content), "content": content}
+    return json.dumps(file, indent=1, allow_nan=False) + "\n"
 
 
 def read_artefact(path: str | PathLike[str]) -> Artefact:
@@ -253,7 +256,13 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
     where = repr(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8")
-        file = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        file = json.loads(
+            text,
+            object_pairs_hook=_without_repeats,
+            parse_constant=_no_constant,
+            parse_int=json_integer,
+            parse_float=json_float,
+        )
     except OSError as error:
         raise InvalidFileError(f"Cannot read {where}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:

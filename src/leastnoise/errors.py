@@ -29,7 +29,7 @@ class InvalidParameterError(LeastNoiseError, ValueError):
     """An argument is outside its range. The message reads "Expected name=value <what was expected>."."""
 
     def __init__(self, name: str, value: Any, expected: str) -> None:
-        super().__init__(f"Expected {name}={value!r} {expected}.")
+        super().__init__(f"Expected {name}={_shown(value)} {expected}.")
         self.name = name
         self.value = value
         self.expected = expected
@@ -37,6 +37,14 @@ class InvalidParameterError(LeastNoiseError, ValueError):
     def __reduce__(self) -> tuple[type[InvalidParameterError], tuple[str, Any, str]]:
         # The default would call the class with the message alone: an error raised in a worker process would not come back.
         return type(self), (self.name, self.value, self.expected)
+
+
+def _shown(value: Any) -> str:
+    """The value as Python writes it; Python refuses to write integers of more than 4,300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"<an integer of {value.bit_length()} bits>" if isinstance(value, int) else f"<a {type(value).__name__}>"
 
 
 class InvalidFileError(LeastNoiseError, ValueError):
