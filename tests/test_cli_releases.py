@@ -233,8 +233,9 @@ def test_an_artefact_is_charged_for_the_whole_use_of_its_guarantee(desk):
 
     whole = after(law, "--uses", "10", "--sensitivity", "2")
     assert after(artefact) == whole
-    assert after(artefact, "--uses", "1") < after(artefact, "--uses", "10") == whole
-    assert after(artefact, "--sensitivity", "1") < after(artefact, "--sensitivity", "2") == whole
+    less = "--less-than-stated"
+    assert after(artefact, "--uses", "1", less) < after(artefact, "--uses", "10") == whole
+    assert after(artefact, "--sensitivity", "1", less) < after(artefact, "--sensitivity", "2") == whole
     assert after(law) < 0.3 * whole  # a law without a guarantee: one draw at sensitivity 1
     spent = json.loads(run("ledger", "spend", book, "people", artefact, "--plan", "March", "--json").stdout)
     assert spent["draws"][0]["uses"] == 10
