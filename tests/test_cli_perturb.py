@@ -406,8 +406,11 @@ def test_the_cost_is_on_the_disk_before_a_number_leaves(laws, book, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ledger", "BOOK"], "Expected --ledger BOOK and --dataset to be given together"),
-        (["--dataset", "patients"], "Expected --ledger and --dataset to be given together"),
+        (["--ledger", "BOOK"], "Expected --ledger BOOK to come with --dataset, whose budget pays."),
+        (["--dataset", "patients"], "Expected --dataset patients to come with --ledger."),
+        (["--plan", "March"], "Expected --plan March to come with --ledger."),
+        (["--note", "March"], "Expected --note March to come with --ledger."),
+        (["--less-than-stated"], "Expected --less-than-stated to come with --ledger."),
         (["--ledger", "missing.ledger", "--dataset", "patients"], "leastnoise ledger open"),
         (["--ledger", "BOOK", "--dataset", "nobody"], "declare its budget with: leastnoise ledger open"),
         (["--ledger", "BOOK", "--dataset", "patients", "--plan", ""], "--plan"),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # typing.TYPE_CHECKING without typing: the program is not yet guarded against an interrupt while this loads
+# typing.TYPE_CHECKING without typing: while this loads the program is not yet guarded against an interrupt.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -1,7 +1,8 @@
-"""`leastnoise` and `python -m leastnoise`: the command line, quiet from its first instant to its last.
+"""`leastnoise` and `python -m leastnoise`: the command line, quiet from its first instant to its
+last.
 
-An interrupt while modules load ends the process at once: nothing is open yet. Then `leastnoise.cli` decides what it means, and once
-that is done interrupts no longer count.
+An interrupt while modules load ends the process at once: nothing is open yet. Then `leastnoise.cli`
+decides what it means, and once that is done interrupts no longer count.
 """
 
 try:
@@ -42,7 +43,8 @@ def _leave(number: int, frame: object) -> None:
 
 
 def _flush() -> None:
-    """What is left to write goes to a reader that may be gone; the interpreter would complain about it at its end."""
+    """What is left to write goes to a reader that may be gone; the interpreter would complain about
+    it at its end."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

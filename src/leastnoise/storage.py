@@ -65,7 +65,8 @@ def file_format(path: str | PathLike[str]) -> str:
 
 
 def json_integer(text: str) -> int:
-    """A whole number of a JSON file; one that no field can hold, and Python would not read, is refused."""
+    """A whole number of a JSON file; one that no field can hold, and Python would not read, is
+    refused."""
     if len(text) > _MOST_DIGITS:
         raise ValueError(f"a whole number has {len(text)} digits")
     return int(text)
@@ -123,7 +124,8 @@ def law_from_json(law: dict[str, Any]) -> Noise:
 def write_whole(path: str | PathLike[str], text: str) -> None:
     """Write a file so that a reader, or a crash, sees either the old content or all of the new.
 
-    What is there and is no file, such as /dev/null, is refused: it would be replaced by a file, for every program of the machine.
+    What is there and is no file, such as /dev/null, is refused: it would be replaced by a file, for
+    every program of the machine.
     """
     target = Path(path)
     if target.exists() and not (target.is_file() or target.is_dir()):

@@ -1,7 +1,8 @@
 """Tables of answers as text: what is read as exact numbers, and what is written in their place.
 
-A table is CSV in UTF-8, or one answer a line, which is the same with one column. Answers are read from their digits, never through
-floating point: 0.1 is one tenth. No message shows anything of a table but the numbers of its lines and columns.
+A table is CSV in UTF-8, or one answer a line, which is the same with one column. Answers are read
+from their digits, never through floating point: 0.1 is one tenth. No message shows anything of a
+table but the numbers of its lines and columns.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from leastnoise.errors import InvalidFileError, InvalidParameterError
 from leastnoise.storage import spreadsheet_text
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?")
-_MOST_DIGITS = 400  # characters of an answer, and the size of its exponent: more than any floating-point number has
+# Characters of an answer, and the size of its exponent: more than any floating-point number has.
+_MOST_DIGITS = 400
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A table with exact numbers in the cells that are answers: `values[i][j]` stands in row i, column `columns[j]`."""
+    """A table with exact numbers in the cells that are answers: `values[i][j]` stands in row i,
+    column `columns[j]`."""
 
     header: tuple[str, ...] | None
     rows: tuple[tuple[str, ...], ...]
@@ -34,7 +37,8 @@ class Answers:
         return len(self.rows) * len(self.columns)
 
     def text(self, noisy: Sequence[Sequence[str]], delimiter: str) -> str:
-        """The table with other texts in the place of its answers; its other cells are safe in a spreadsheet."""
+        """The table with other texts in the place of its answers; its other cells are safe in a
+        spreadsheet."""
         output = io.StringIO()
         writer = csv.writer(output, delimiter=delimiter, lineterminator="\n")
         if self.header is not None:
@@ -48,7 +52,8 @@ class Answers:
 
 
 def read_answers(content: bytes, *, has_header: bool, chosen: Sequence[str], delimiter: str, whole_numbers: bool) -> Answers:
-    """The answers of a table: all its columns, or those `chosen` by name (with a header) or by number, from 1."""
+    """The answers of a table: all its columns, or those `chosen` by name (with a header) or by
+    number, from 1."""
     lines = list(_lines(content, delimiter))
     header = tuple(lines.pop(0)[1]) if has_header and lines else None
     if not lines:
@@ -124,13 +129,15 @@ def _plain(cell: str) -> str:
 
 
 def exact_decimals(integers: Sequence[int], unit: Fraction) -> list[str]:
-    """integer·unit in digits, every one of them where they end; else rounded to more places than tell two lattice points apart."""
+    """integer·unit in digits, every one of them where they end; else rounded to more places than
+    tell two lattice points apart."""
     places = _decimal_places(unit)
     return [_decimal(integer * unit, places) for integer in integers]
 
 
 def _decimal_places(unit: Fraction) -> int:
-    """How many decimals every multiple of `unit` needs; where they never end, three more than one unit has zeros."""
+    """How many decimals every multiple of `unit` needs; where they never end, three more than one
+    unit has zeros."""
     rest, twos, fives = unit.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1

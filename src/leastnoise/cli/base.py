@@ -107,7 +107,8 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="surrogateescape")  # the name of a file need not be text; it is printed as it is
+            # The name of a file need not be text; it is printed as it is.
+            stream.reconfigure(errors="surrogateescape")
 
 
 def options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,7 +140,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> Callable[..., Any]:
-    """What the noise is used for; with None for a default, `otherwise` says what holds where nothing is given."""
+    """What the noise is used for; with None for a default, `otherwise` says what holds where
+    nothing is given."""
     moved = f"How much one person can move one answer{otherwise}."
     releases = f"How many releases are made with this noise{otherwise}."
     return options(

@@ -1,4 +1,5 @@
-"""What Ctrl-C means to a command: it leaves with exit code 130 and without a word, unless the command has something to say."""
+"""What Ctrl-C means to a command: it leaves with exit code 130 and without a word, unless the
+command has something to say."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_arrived: list[int] = []  # signals since the program began: an import of compiled code may make an ImportError of one
+# Signals since the program began: an import of compiled code may make an ImportError of one.
+_arrived: list[int] = []
 
 
 class Interrupted(SystemExit):
-    """Raised where the interrupt arrives. Not a KeyboardInterrupt, of which click would say "Aborted!"."""
+    """Raised where the interrupt arrives. Not a KeyboardInterrupt, of which click would say
+    "Aborted!"."""
 
     def __init__(self) -> None:
         super().__init__(130)
@@ -19,7 +22,8 @@ class Interrupted(SystemExit):
 
 @contextmanager
 def interrupts(instead_of: Any = signal.default_int_handler) -> Iterator[None]:
-    """An interrupt is an `Interrupted`, where Ctrl-C means `instead_of`: not in a thread, not where somebody else listens."""
+    """An interrupt is an `Interrupted`, where Ctrl-C means `instead_of`: not in a thread, not where
+    somebody else listens."""
 
     def interrupt(number: int, frame: Any) -> None:
         _arrived.append(number)

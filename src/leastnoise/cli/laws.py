@@ -152,7 +152,8 @@ def account(
     plot: str | None,
     as_json: bool,
 ) -> None:
-    """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus, cube, sphere, discrete-…).
+    """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus,
+    cube, sphere, discrete-…).
 
     \b
       leastnoise account gaussian --sigma 8 --compositions 10 --delta 1e-6
@@ -196,13 +197,15 @@ NOT_TO_ADD = (
 @click.option("-n", "--count", type=click.IntRange(min=1, max=10_000_000), default=1, show_default=True, help="How many draws.")
 @json_option
 def sample(law: str, count: int, as_json: bool) -> None:
-    """Draw noise exactly from an artefact or a saved law, with the operating system's entropy, to look at it.
+    """Draw noise exactly from an artefact or a saved law, with the operating system's entropy, to
+    look at it.
 
     One line a draw; joint laws print one number per answer, separated by spaces.
 
-    Do NOT add these numbers to answers. The noise lies on a lattice; an answer that does not is seen in what remains of the sum
-    between two lattice points, and one draw is enough. `leastnoise perturb` rounds the answers to the lattice first, adds the noise
-    in whole numbers, and can write the cost down.
+    Do NOT add these numbers to answers. The noise lies on a lattice; an answer that does not is
+    seen in what remains of the sum between two lattice points, and one draw is enough. `leastnoise
+    perturb` rounds the answers to the lattice first, adds the noise in whole numbers, and can write
+    the cost down.
 
     \b
       leastnoise sample noise.json -n 5
@@ -253,7 +256,8 @@ def verify(artefact: str, as_json: bool) -> None:
 
 
 def _check_touched(touched: int | None, batch: int) -> None:
-    """How many answers of a batch one person can change is at most all of them, and says nothing of single answers."""
+    """How many answers of a batch one person can change is at most all of them, and says nothing of
+    single answers."""
     from leastnoise.errors import InvalidParameterError
 
     if touched is not None and batch == 1:
@@ -265,7 +269,8 @@ def _check_touched(touched: int | None, batch: int) -> None:
 def _judged_law(
     law: str, sigma: float | None, sensitivity: float | None, compositions: int | None, batch: int | None
 ) -> tuple[Noise, float, int]:
-    """The law to judge, its sensitivity and how often it is drawn: as given, else as an artefact states it, else 1."""
+    """The law to judge, its sensitivity and how often it is drawn: as given, else as an artefact
+    states it, else 1."""
     from leastnoise.errors import InvalidParameterError, positive_integer
 
     answers = positive_integer("batch", 1 if batch is None else batch)

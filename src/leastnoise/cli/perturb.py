@@ -1,7 +1,7 @@
 """The command that adds noise to answers: for whoever computes them elsewhere, in any language.
 
-The order cannot leak: everything is read and checked, the noise is drawn, the ledger commits the cost or refuses it, and only then
-does a number leave the process.
+The order cannot leak: everything is read and checked, the noise is drawn, the ledger commits the
+cost or refuses it, and only then does a number leave the process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 @click.option("--delimiter", default=",", show_default=True, help="What stands between two columns.")
 @click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that the cost is written to before anything is shown.")
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
-@click.option("--plan", default="perturb", show_default=True, help="With --ledger: what is released, to be found again.")
-@click.option("--note", default="", help="With --ledger: anything to remember.")
+@click.option("--plan", help="With --ledger: what is released, to be found again. [default: perturb]")
+@click.option("--note", help="With --ledger: anything to remember.")
 @less_than_stated
 @out_option("Write to this file instead of standard output.")
 @json_option
@@ -53,19 +53,24 @@ def perturb(
     delimiter: str,
     ledger: str | None,
     dataset: str | None,
+    plan: str | None,
+    note: str | None,
+    less_than_stated: bool,
     out: str | None,
     as_json: bool,
-    **cost: Any,
 ) -> None:
-    """Add noise to answers, exactly as they are judged: rounded to the lattice of the noise, then added in whole numbers.
+    """Add noise to answers, exactly as they are judged: rounded to the lattice of the noise, then
+    added in whole numbers.
 
-    LAW is an artefact. ANSWERS is a file, or - for standard input: one answer a line, or CSV. 0.1 is one tenth, not the nearest
-    floating-point number; for a law on the integers the answers are whole. Every answer is one use of the law, and there may be no
-    more of them than the artefact states; a joint law takes as many answers a draw as it has, in one line or one a line.
+    LAW is an artefact. ANSWERS is a file, or - for standard input: one answer a line, or CSV. 0.1
+    is one tenth, not the nearest floating-point number; for a law on the integers the answers are
+    whole. Every answer is one use of the law, and there may be no more of them than the artefact
+    states; a joint law takes as many answers a draw as it has, in one line or one a line.
 
-    What is printed are multiples of one unit that does not depend on the answers, with all their digits (where these never end,
-    rounded far below the unit; --json has them as whole numbers). With --ledger the cost is written down first: the uses and the
-    sensitivity that the artefact states. Bad input is refused before anything is drawn or spent, by line and column, without
+    What is printed are multiples of one unit that does not depend on the answers, with all their
+    digits (where these never end, rounded far below the unit; --json has them as whole numbers).
+    With --ledger the cost is written down first: the uses and the sensitivity that the artefact
+    states. Bad input is refused before anything is drawn or spent, by line and column, without
     showing it.
 
     \b
@@ -75,29 +80,28 @@ def perturb(
     from leastnoise.releases.ledger import Ledger, Spend
 
     not_both_on_stdout(out, as_json)
-    _check_options(law, answers, delimiter, ledger, dataset, out)
+    _check_delimiter(delimiter)
+    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, "--less-than-stated": less_than_stated or None})
+    _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
     table = _read(answers, header, columns, delimiter, artefact)
     draws = _draws(artefact, table)
     use = _Use.of(artefact)
     use.check(draws)
-    only_these = use.charge(draws) if cost["less_than_stated"] else None
-    sensitivity, uses, stamp = charged(artefact.guarantee, None, only_these, cost["less_than_stated"])
-    if ledger is not None:
-        existing_ledger("--ledger", ledger)
+    only_these = use.charge(draws) if less_than_stated else None
+    sensitivity, uses, stamp = charged(artefact.guarantee, None, only_these, less_than_stated)
     with Ledger(ledger) if ledger is not None else nullcontext() as book, said_when_interrupted(book):
         noisy = _noisy(artefact, table)
         text = _table_text(table, noisy, delimiter)
         entry = None
         if book is not None:
             spends = [Spend(artefact.noise, sensitivity, uses)]
-            entry = book.spend(dataset or "", spends, plan_hash=cost["plan"], note=cost["note"], stamp=stamp)
+            named = "perturb" if plan is None else plan
+            entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp)
         problem = _shown(text, out, as_json)
         if as_json:
-            paid = (
-                {"charged_uses": None, "ledger_entry": None} if entry is None else {"charged_uses": uses, "ledger_entry": entry.id}
-            )
-            used = {"answers": table.count, "draws": draws, "touched": use.touched_of, **paid, "written": out}
+            used = {"answers": table.count, "draws": draws, "touched": use.touched_of, "written": out}
+            used |= {"charged_uses": None if entry is None else uses, "ledger_entry": None if entry is None else entry.id}
             print_json({"law": law, **vars(artefact.guarantee), **used, **_numbers(table, noisy)})
         if book is not None and entry is not None:
             book.release_done(entry.id, hashlib.sha256(text.encode("utf-8")).hexdigest())
@@ -112,15 +116,31 @@ def perturb(
         click.echo(f"leastnoise: {recorded}", err=True)
 
 
-def _check_options(law: str, answers: str, delimiter: str, ledger: str | None, dataset: str | None, out: str | None) -> None:
+def _check_delimiter(delimiter: str) -> None:
     from leastnoise.errors import InvalidParameterError
 
-    if (ledger is None) != (dataset is None):
-        raise InvalidParameterError("--ledger", ledger, "and --dataset to be given together, or neither")
-    if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum() or delimiter in "+-.":
+    if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n+-.':
         raise InvalidParameterError("--delimiter", delimiter, "to be one character, such as , or ;")
-    inputs = [("LAW", law), ("ANSWERS", answers), ("--ledger", ledger)]
-    for name, path in inputs:
+
+
+def _check_ledger(ledger: str | None, with_it: Mapping[str, Any]) -> None:
+    """A ledger comes with a data set; without one, nothing that is meant for it is ignored."""
+    from leastnoise.errors import InvalidParameterError
+
+    if ledger is not None:
+        if with_it["--dataset"] is None:
+            raise InvalidParameterError("--ledger", ledger, "to come with --dataset, whose budget pays")
+        existing_ledger("--ledger", ledger)
+        return
+    for name, value in with_it.items():
+        if value is not None:
+            raise InvalidParameterError(name, value, "to come with --ledger")
+
+
+def _check_inputs_stay(out: str | None, inputs: Mapping[str, str | None]) -> None:
+    from leastnoise.errors import InvalidParameterError
+
+    for name, path in inputs.items():
         if out not in (None, DASH) and path not in (None, DASH) and _same_file(str(out), str(path)):
             raise InvalidParameterError("--out", out, f"to be another file than {name}")
 
@@ -167,7 +187,8 @@ def _standard_input() -> bytes:
 
 
 def _draws(artefact: Artefact, table: Answers) -> int:
-    """How many draws serve the table; a joint law serves a line, or as many lines as it has answers."""
+    """How many draws serve the table; a joint law serves a line, or as many lines as it has
+    answers."""
     from leastnoise.errors import InvalidFileError
 
     d, lines, width = artefact.noise.dimension, len(table.rows), len(table.columns)
@@ -185,7 +206,8 @@ def _draws(artefact: Artefact, table: Answers) -> int:
 
 @dataclass(frozen=True)
 class _Use:
-    """What an artefact may be used for: `draws` in all, of which one person can change at most `touched` in every `blocks`."""
+    """What an artefact may be used for: `draws` in all, of which one person can change at most
+    `touched` in every `blocks`."""
 
     stated: int
     draws: int
@@ -194,8 +216,9 @@ class _Use:
 
     @staticmethod
     def of(artefact: Artefact) -> _Use:
-        """As stated. A design for a batch of which one person changes only some answers states the uses that one person can change:
-        there are more draws than that, and the designer's account of the problem says how many."""
+        """As stated. A design for a batch of which one person changes only some answers states the
+        uses that one person can change: there are more draws than that, and the designer's account
+        of the problem says how many."""
         stated, problem = artefact.guarantee.compositions, artefact.problem
         batch, touched, releases = (problem.get(name) for name in ("batch", "touched", "compositions"))
         if isinstance(batch, int) and isinstance(touched, int) and isinstance(releases, int):
@@ -245,7 +268,8 @@ def _table_text(table: Answers, noisy: Draws, delimiter: str) -> str:
 
 
 def _shown(text: str, out: str | None, as_json: bool) -> str | None:
-    """Writes the table where it is wanted. Its cost is spent: what cannot be written to a file is printed, and said."""
+    """Writes the table where it is wanted. Its cost is spent: what cannot be written to a file is
+    printed, and said."""
     try:
         if out is not None or not as_json:
             write_out(out or DASH, text)
@@ -261,7 +285,8 @@ def _shown(text: str, out: str | None, as_json: bool) -> str | None:
 
 
 def _numbers(table: Answers, noisy: Draws) -> dict[str, Any]:
-    """The numbers as floats (or integers), and exactly: whole multiples of a unit. One list for each line of the table."""
+    """The numbers as floats (or integers), and exactly: whole multiples of a unit. One list for
+    each line of the table."""
     shape = (len(table.rows), len(table.columns))
     integers = noisy.integers.reshape(shape)
     plain = integers if noisy.unit == 1 else noisy.floats().reshape(shape)

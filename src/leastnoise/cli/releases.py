@@ -120,7 +120,8 @@ def release(
 
 @contextmanager
 def said_when_interrupted(book: Ledger | None) -> Iterator[None]:
-    """An interrupt says whether the cost was written: what the ledger holds then and did not hold before."""
+    """An interrupt says whether the cost was written: what the ledger holds then and did not hold
+    before."""
     known = set() if book is None else {entry.id for entry in book.entries()}
     try:
         yield
@@ -267,7 +268,8 @@ less_than_stated = click.option(
 
 
 def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | None, less_is_meant: bool) -> tuple[float, int, str]:
-    """The sensitivity and the uses that a ledger is charged, and the mark it puts on a charge below what the artefact states."""
+    """The sensitivity and the uses that a ledger is charged, and the mark it puts on a charge below
+    what the artefact states."""
     from leastnoise.errors import InvalidParameterError, positive, positive_integer
 
     moved = positive("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
@@ -396,10 +398,11 @@ def ledger_spend(
     preview: bool,
     as_json: bool,
 ) -> None:
-    """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or refuse it.
+    """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or
+    refuse it.
 
-    It costs what the artefact states: its number of uses, at its sensitivity. Run it before anything is revealed: when it exits
-    with 0 the spend is on the disk.
+    It costs what the artefact states: its number of uses, at its sensitivity. Run it before
+    anything is revealed: when it exits with 0 the spend is on the disk.
 
     \b
       leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March"

@@ -1,8 +1,10 @@
-"""What the package says, in the words of the command line: options for parameters, commands for functions.
+"""What the package says, in the words of the command line: options for parameters, commands for
+functions.
 
-The package speaks Python: "Expected sigma=None or epsilon=None to be given", "declare its budget with open_dataset". Here, and only
-here, this becomes "Expected --sigma or --epsilon to be given", "declare its budget with: leastnoise ledger open". A name becomes an
-option only if the command has such an option and the error is not about a file, whose fields have the same names.
+The package speaks Python: "Expected sigma=None or epsilon=None to be given", "declare its budget
+with open_dataset". Here, and only here, this becomes "Expected --sigma or --epsilon to be given",
+"declare its budget with: leastnoise ledger open". A name becomes an option only if the command has
+such an option and the error is not about a file, whose fields have the same names.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _ALIASES = {
     **{"dimension": "batch", "path": "file"},
 }
 
-# Advice to a Python programmer, and the same to somebody at a shell. `tests/test_cli_words.py` finds each in the source.
+# Advice to a Python programmer, and the same to somebody at a shell. `tests/test_cli_words.py` finds
+# each in the source.
 PHRASES: Mapping[str, str] = {
     "declare its budget with open_dataset.": "declare its budget with: leastnoise ledger open.",
     "see check().": "see: leastnoise ledger check.",

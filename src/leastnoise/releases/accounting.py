@@ -162,7 +162,8 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
         # ε less the conversion of Canonne, Kamath and Steinke 2020, Prop. 12, is the divergence allowed at this order.
         return (epsilon - math.log1p(-1.0 / order) + (math.log(delta) + math.log(order)) / (order - 1.0)) / order
 
-    # The search covers a factor of 50 either way; any order is valid. Below e^−34 an order could not be told from 1.
+    # The search covers a factor of 50 either way; any order is valid. One below 1 + e^−34 could not be
+    # told from 1.
     guess = max(math.log(-math.log(delta) / epsilon), -30.0)
     found = optimize.minimize_scalar(lambda x: -spendable(x), bounds=(guess - 4.0, guess + 4.0), method="bounded")
     return 1.0 + math.exp(float(found.x))

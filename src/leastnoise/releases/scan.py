@@ -38,8 +38,8 @@ def executed(query: Any, engine: str, progress: Report | None = None) -> Any:
     handle = _HANDLES.get(engine, _plain)(backend)
     found: list[Any] = []
     failed: list[BaseException] = []
-    # Not Thread.join: interrupted in Python 3.11 and 3.12 it takes a running thread for one that has ended, and a process that
-    # leaves while DuckDB still computes is aborted.
+    # Not Thread.join: interrupted in Python 3.11 and 3.12 it takes a running thread for one that has
+    # ended, and a process that leaves while DuckDB still computes is aborted.
     ended = threading.Event()
 
     def work() -> None:
