@@ -59,7 +59,7 @@ def test_as_people_write_them(value: float, half_width: float, expected: str) ->
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.0, "0"), (1.7429643, "1.743"), (2.0, "2"), (1e-6, "1e-06"), (1.23456e-7, "1.235e-07"), (math.inf, "inf"), (12345.6, "12,350")],
+    [(0.0, "0"), (1.7429643, "1.743"), (2.0, "2"), (1e-6, "1e-06"), (1.23456e-7, "1.235e-07"), (12345.6, "12,350")],
 )
 def test_bounds_as_people_write_them(value: float, expected: str) -> None:
     assert above(value) == expected

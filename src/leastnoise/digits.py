@@ -58,7 +58,7 @@ def _bound(value: float, digits: int, rounding: str) -> str:
         if not -5 <= rounded.adjusted() < 15:
             mantissa = rounded.scaleb(-rounded.adjusted()).normalize()
             return f"{mantissa:f}e{rounded.adjusted():+03d}"
-        return _plain(rounded.normalize() if rounded.as_tuple().exponent < 0 else rounded)
+        return _plain(rounded.normalize() if place < 1 else rounded)
 
 
 def _plain(number: Decimal) -> str:
