@@ -24,6 +24,8 @@ from leastnoise.privacy.single import TableLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases.accounting import FAILURES, Budget, Charge, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
 
+pytestmark = pytest.mark.portable
+
 RATIO = 0.2  # the losses of the laws below are whole multiples of it
 
 
