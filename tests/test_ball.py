@@ -28,6 +28,7 @@ def exact_density(d, x):
 # The law of one answer
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize("d", [2, 3, 4, 7, 60, 101])
 def test_density_and_tail(d):
     noise = BallNoise(2.5, d)
@@ -124,6 +125,7 @@ def by_mpmath(layout, uniforms, angles, ratio):
         return [scale * x for x in normal[: layout.dimension]]
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize("d", [2, 3, 8, 31])
 def test_floating_point_and_decimals_agree_with_mpmath(d):
     sampler = _Sampler.of(sphere(8.0, d))
@@ -149,6 +151,7 @@ def test_floating_point_and_decimals_agree_with_mpmath(d):
                 assert abs(float(a - mp.mpf(float(c)))) < 0.02 * sampler.window
 
 
+@pytest.mark.portable
 def test_every_vector_is_the_same_by_either_way():
     sampler = _Sampler.of(sphere(8.0, 5))
     layout = sampler.layout
@@ -160,6 +163,7 @@ def test_every_vector_is_the_same_by_either_way():
     assert always._rounded(drawn, InsecureSeededEntropy(7)).tolist() == slow
 
 
+@pytest.mark.portable
 def test_floating_point_does_not_decide_what_it_cannot():
     """Places a few 1e-14 from a half-integer, where floating point goes wrong (last line) and the sampler does not."""
     layout = _Layout(2)

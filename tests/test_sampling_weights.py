@@ -59,6 +59,7 @@ CASES = {
 }
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rounding_keeps_the_promises_of_exact(case: str) -> None:
     design, sensitivity, delta, n, bits = CASES[case]
@@ -89,6 +90,7 @@ def assert_monotone(weights: IntegerWeights, dimension: int) -> None:
         assert weights.weights[k] * counts[k + 1] >= weights.weights[k + 1] * counts[k]
 
 
+@pytest.mark.portable
 def test_bits_are_64_where_they_suffice_and_128_where_delta_needs_them() -> None:
     def bits(law: Noise, delta: float) -> int:
         weights = integer_weights(exact(law, delta=delta))
@@ -108,6 +110,7 @@ def test_empty_inner_shells_are_charged() -> None:
     assert PrivacyLoss.of(law, 1.0).epsilon(1e-6) < math.inf
 
 
+@pytest.mark.portable
 @given(
     falls=st.lists(st.floats(0.0, 3.0), min_size=1, max_size=40),
     ratio=st.floats(0.05, 0.98),

@@ -14,6 +14,8 @@ from leastnoise import AccountingError, PrivacyLoss, cube, gaussian, laplace, re
 from leastnoise.privacy.ball import BallLoss, ball_loss
 from leastnoise.privacy.single import LaplaceLoss
 
+pytestmark = pytest.mark.portable
+
 EPSILON = {2: 0.306048, 5: 0.673546, 10: 1.206968, 20: 2.046089, 40: 3.295977, 60: 4.288958, 100: 5.922804}
 
 

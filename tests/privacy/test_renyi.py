@@ -24,6 +24,8 @@ from leastnoise import (
     staircase,
 )
 
+pytestmark = pytest.mark.portable
+
 ORDERS = [1, 1 + 1e-9, 1.0001, 1.006, 1.5, 2, 5.95, 18, 125.01, 1000]
 
 

@@ -25,6 +25,8 @@ from leastnoise.privacy.tables import single_loss
 from leastnoise.releases.accounting import FAILURES, Budget, Charge, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
 from leastnoise.releases.foreign import loss_as_json, loss_from_json
 
+pytestmark = pytest.mark.portable
+
 RATIO = 0.2  # the losses of the laws below are whole multiples of it
 
 

@@ -253,8 +253,6 @@ def test_post_processing_is_declared_and_kept_apart():
 @pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "heart"])
 def test_the_three_data_sets_of_table_1(name, tmp_path):
     pytest.importorskip("sklearn")
-    if not three_sets.HEART.exists():
-        pytest.skip("the heart data set is not beside the repository")
     plan = three_sets.plan(name, tmp_path)
     done = release(plan)
     assert len(done.rows) == 10
