@@ -70,9 +70,9 @@ def _source(entry: Any, folder: Path | None) -> Source | None:
         raise PlanError("The plan declares no source: declare exactly one of csv, parquet, duckdb and connection in [source].")
     allowed = {"csv": {"csv", "columns", "delimiter"}, "parquet": {"parquet"}}.get(kinds[0], {kinds[0], "table"})
     _known("[source]", entry, allowed)
+    if kinds[0] == "connection":  # checked there, without being shown
+        return Connection(entry["connection"], text("source.table", entry.get("table")))
     place = text(f"source.{kinds[0]}", entry[kinds[0]])
-    if kinds[0] == "connection":
-        return Connection(place, text("source.table", entry.get("table")))
     path = str(folder / place) if folder is not None else place
     if kinds[0] == "csv":
         return CsvFile(path, entry.get("columns"), entry.get("delimiter", ","))
