@@ -1,6 +1,9 @@
 """What a plan, or a database file, must not make the engine do: read other files, write any, reach the network, run code."""
 
+import csv
 import gzip
+import io
+import json
 import os
 import socket
 import threading
@@ -13,12 +16,20 @@ pa = pytest.importorskip("pyarrow")
 
 import pyarrow.parquet  # noqa: E402
 
-from leastnoise.errors import EngineError, LeastNoiseError, PlanError  # noqa: E402
+import leastnoise  # noqa: E402
+from leastnoise.errors import EngineError, InvalidParameterError, LeastNoiseError, PlanError  # noqa: E402
+from leastnoise.interop.endless import EndlessLaw  # noqa: E402
 from leastnoise.releases import table as tables_module  # noqa: E402
+from leastnoise.releases.ledger import Ledger  # noqa: E402
 from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
+from leastnoise.releases.run import release  # noqa: E402
 from leastnoise.releases.sensitivity import blocks  # noqa: E402
 from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, ParquetFile, address  # noqa: E402
 from leastnoise.releases.table import aggregate, open_table  # noqa: E402
+from leastnoise.sampling import InsecureSeededEntropy, OperatingSystemEntropy, exact  # noqa: E402
+from leastnoise.sampling import release as noised  # noqa: E402
+
+INTEGER = exact(leastnoise.discrete_gaussian(3.0), delta=1e-6)
 
 
 def counting(source=None, **more):
@@ -271,6 +282,51 @@ def test_a_python_variable_is_no_table(tmp_path):
     with pytest.raises(EngineError):
         integers(counting(DuckDBTable(str(path), "v")))
     assert ln_secret.num_rows == 7
+
+
+class Zeros:
+    """A source that calls itself what it is not, and whose noise is the same in every draw."""
+
+    stamp = "operating system"
+
+    def take(self, count):
+        return bytes(count)
+
+
+class Heir(OperatingSystemEntropy):
+    def take(self, count):
+        return bytes(count)
+
+
+@pytest.mark.parametrize("source", [Zeros(), Heir(), InsecureSeededEntropy(1)], ids=lambda source: type(source).__name__)
+def test_another_source_of_noise_needs_leave_and_is_written_on_everything(source, tmp_path):
+    plan, frame = counting(), pa.table({"a": [1] * 40})
+    with Ledger(tmp_path / "ledger") as ledger:
+        ledger.open_dataset("doors", epsilon=2.0, delta=1e-6)
+        for leave in ({}, {"not_private": False}, {"not_private": "yes"}):
+            with pytest.raises(InvalidParameterError, match="not_private=True"):
+                release(plan, table=frame, ledger=ledger, entropy=source, **leave)
+        assert not ledger.entries()
+        done = release(plan, table=frame, ledger=ledger, entropy=source, not_private=True)
+        (entry,) = ledger.entries()
+        assert "not private" in ledger.show() or "not known to be private" in ledger.show()
+    mark = done.entropy
+    assert mark != "operating system"
+    assert not done.is_private
+    assert entry.stamp == mark
+    assert mark in done.to_html()
+    assert "Nothing is guaranteed" in done.to_html()
+    stored = json.loads(done.to_json())
+    assert stored["entropy"] == stored["guarantee"]["entropy"] == mark
+    assert [row["entropy"] for row in csv.DictReader(io.StringIO(done.to_csv()))] == [mark]
+    done.to_parquet(tmp_path / "r.parquet")
+    kept = json.loads(pyarrow.parquet.read_schema(tmp_path / "r.parquet").metadata[b"leastnoise"])
+    assert kept["entropy"] == mark
+    for answers, law in (([1], INTEGER), ([1.0], INTEGER)):
+        with pytest.raises(InvalidParameterError, match="not_private=True"):
+            noised(law, answers, entropy=source)
+    with pytest.raises(InvalidParameterError, match="not_private=True"):
+        EndlessLaw.of(leastnoise.discrete_laplace(2.0), 1e-9).release([1], source)
 
 
 @pytest.mark.engines
