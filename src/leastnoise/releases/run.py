@@ -13,6 +13,7 @@ An interruption before step 4 costs nothing. After it the spend stays: the ledge
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -120,7 +121,10 @@ class Release:
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """A Parquet file of the numbers, with the guarantee in its metadata."""
         parquet = extra("pyarrow.parquet", "tables")
-        parquet.write_table(self.to_arrow().replace_schema_metadata({"leastnoise": json.dumps(report.guarantee(self))}), str(path))
+        marked = self.to_arrow().replace_schema_metadata({"leastnoise": json.dumps(report.guarantee(self))})
+        content = io.BytesIO()
+        parquet.write_table(marked, content)
+        write_whole(path, content.getvalue())
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """The one-page report for the public."""
