@@ -23,6 +23,7 @@ from leastnoise.cli.base import (
 from leastnoise.cli.interrupts import Interrupted
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
+from leastnoise.texts import shown
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Guarantee
@@ -141,14 +142,14 @@ def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
         try:
             getattr(done, _WRITERS[Path(path).suffix.lower()])(path)
         except OSError as error:
-            problems.append(f"{path} could not be written: {error.strerror or error}")
+            problems.append(f"{shown(path)} could not be written: {error.strerror or error}")
     if plot is not None:
         from leastnoise.plots import release_sheet
 
         try:
             release_sheet(done).save(plot)
         except OSError as error:
-            problems.append(f"{plot} could not be written: {error.strerror or error}")
+            problems.append(f"{shown(plot)} could not be written: {error.strerror or error}")
     return problems
 
 
@@ -170,7 +171,7 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
     if book is not None:
         click.echo(_left(book.dataset(dataset)))
     for path in files:
-        click.echo(f"written: {path}")
+        click.echo(f"written: {shown(path)}")
 
 
 def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: bool) -> None:
@@ -329,7 +330,7 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     if as_json:
         print_json(_account(made))
         return
-    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {file}")
+    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {shown(file)}")
 
 
 def _check_budget(dataset: str, epsilon: float, delta: float, rule: str) -> None:
@@ -449,7 +450,7 @@ def ledger_export(file: str, format: str, out: str | None) -> None:
         text = book.export(format)
     write_out(out or DASH, text)
     if out not in (None, DASH):
-        click.echo(f"written: {out}", err=True)
+        click.echo(f"written: {shown(out)}", err=True)
 
 
 @ledger.command("check")
@@ -475,7 +476,7 @@ def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool
         )
     else:
         for problem in found.problems:
-            click.echo(f"problem  {problem}")
+            click.echo(f"problem  {shown(problem)}")
         click.echo(f"{'whole' if found.ok else 'NOT WHOLE'}: {found.entries} release(s), head {found.head}")
     if not found.ok:
         raise SystemExit(1)

@@ -31,6 +31,7 @@ from leastnoise.releases.accounting import (
 )
 from leastnoise.releases.foreign import is_loss, loss_as_json, loss_from_json
 from leastnoise.storage import law_as_json, law_from_json
+from leastnoise.texts import shown
 
 _MOST_LAWS = 32  # tight composition takes 1 to 3 ms a law; the filter does not care how many there are
 
@@ -159,7 +160,7 @@ class Account:
             tuple(float.fromhex(order) for order in data["orders"]),
             tuple(float.fromhex(weight) for weight in data["weights"]),
         )
-        return Account(budget, str(data["time"]), nothing(budget))
+        return Account(budget, _shown(data["time"]), nothing(budget))
 
     def after_event(self, data: Mapping[str, Any]) -> Account:
         """The account after a release, as its event states it."""
@@ -202,7 +203,7 @@ def stated_epsilon(data: Mapping[str, Any]) -> float:
 
 def relation_of(data: Mapping[str, Any]) -> str:
     """The relation that an event states; "" where it states none."""
-    return str(data.get("relation", ""))
+    return _shown(data.get("relation", ""))
 
 
 def budget_event(name: str, budget: Budget) -> dict[str, Any]:
@@ -241,9 +242,9 @@ def entry_of(event: chain.Event) -> Entry:
     hashes = sorted({item.law_hash for item in draws})
     return Entry(
         id=event.id,
-        dataset=str(data["dataset"]),
-        time=str(data["time"]),
-        plan_hash=str(data["plan_hash"]),
+        dataset=_shown(data["dataset"]),
+        time=_shown(data["time"]),
+        plan_hash=_shown(data["plan_hash"]),
         law_hash=hashes[0] if len(hashes) == 1 else chain.text_digest(chain.canonical(hashes)),
         epsilon_after=stated_epsilon(data),
         simple_sum=float.fromhex(data["simple_sum"]),
@@ -251,14 +252,21 @@ def entry_of(event: chain.Event) -> Entry:
         hash=event.hash,
         epsilon_if_fixed=_number_or_none(data["epsilon_if_fixed"]),
         draws=draws,
-        note=str(data["note"]),
-        stamp=str(data["stamp"]),
+        note=_shown(data["note"]),
+        stamp=_shown(data["stamp"]),
     )
+
+
+def _shown(text: Any) -> str:
+    """A text of the file as people may see it: who wrote it there need not have asked this package."""
+    if not isinstance(text, str):
+        raise TypeError("a text is not one")
+    return shown(text)
 
 
 def draws_of(data: Mapping[str, Any]) -> tuple[Draws, ...]:
     """The draws that an event states."""
-    return tuple(Draws(str(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"])) for item in data["draws"])
+    return tuple(Draws(_shown(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"])) for item in data["draws"])
 
 
 def _number_or_none(text: str | None) -> float | None:
@@ -300,13 +308,14 @@ class Books:
         try:
             data = event.data
             if event.kind == "budget":
-                self.accounts[data["dataset"]] = Account.of_event(data)
+                self.accounts[_shown(data["dataset"])] = Account.of_event(data)
             elif event.kind == "release":
-                account = self.accounts[data["dataset"]].after_event(data)
-                self.accounts[data["dataset"]] = account
+                name = _shown(data["dataset"])
+                account = self.accounts[name].after_event(data)
+                self.accounts[name] = account
                 self.entries[event.id] = replace(entry_of(event), epsilon_after=account.epsilon)
             elif event.kind == "done":
-                self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=str(data["result_hash"]))
+                self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=_shown(data["result_hash"]))
             elif event.kind != "ledger":
                 raise LedgerError(f"Event {event.id} of the ledger is of an unknown kind, {event.kind!r}.")
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:

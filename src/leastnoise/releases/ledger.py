@@ -25,7 +25,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, positive_integer
+from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, plain_text, positive_integer
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases import chain, ledger_text
@@ -265,12 +265,10 @@ def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:
 
 
 def _text(name: str, value: Any, *, empty: bool = False) -> str:
-    """`value` as text in one spelling (NFC: é and e + ´ name the same data set), without control characters."""
-    most = _LONGEST[name]
-    if not isinstance(value, str) or len(value) > most or not (value or empty):
-        raise InvalidParameterError(name, value, f"to be text of 1 to {most} characters")
-    if value != value.strip() or any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in value):
-        raise InvalidParameterError(name, value, "to be plain text without control characters or space at its ends")
+    """`value` as text in one spelling (NFC: é and e + ´ name the same data set), all of which can be seen."""
+    plain_text(name, value, _LONGEST[name], empty=empty)
+    if value != value.strip():
+        raise InvalidParameterError(name, value, "to be plain text without space at its ends")
     return unicodedata.normalize("NFC", str(value))
 
 

@@ -41,7 +41,8 @@ from leastnoise.releases.plan import Key, Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Answer, Block, bounds
-from leastnoise.releases.source import ENVIRONMENT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.texts import shown
 
 # Thirty digits and a two-digit exponent: whatever matches is a finite number on every engine.
 NUMBER = r"^[ ]*[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})?[ ]*$"
@@ -268,7 +269,7 @@ def _arrow(frame: Any) -> Any:
 def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
     for name in plan.columns:
         if name not in types:
-            known = ", ".join(sorted(types)[:20])
+            known = ", ".join(shown(column)[:MOST_TEXT] for column in sorted(types)[:20])
             raise PlanError(f"The table has no column {name!r}; it has {known}.")
     if plan.person is not None:
         kind = types[plan.person]
