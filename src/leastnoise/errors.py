@@ -171,7 +171,7 @@ def positive_integer(name: str, value: Any) -> int:
 def plain_text(name: str, value: Any, most: int, *, empty: bool = False, lines: bool = False) -> str:
     """`value` as a text of at most `most` letters, all of which can be seen; see `texts`."""
     if not isinstance(value, str) or not (value or empty) or len(value) > most:
-        raise InvalidParameterError(name, value, f"to be a text of {0 if empty else 1} to {most} characters")
+        raise InvalidParameterError(name, value, f"to be text of {0 if empty else 1} to {most} characters")
     wrong = fault(value, lines=lines)
     if wrong is not None:
         raise InvalidParameterError(name, value, f"to be plain text, without the unseen character {wrong}")

@@ -20,7 +20,6 @@ from leastnoise.cli.base import (
     writable,
     write_out,
 )
-from leastnoise.cli.interrupts import Interrupted
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
 from leastnoise.texts import shown
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.plan import Plan
     from leastnoise.releases.run import Release
 
+_ENDED = (129, 130, 143)  # the codes of a process that SIGHUP, SIGINT or SIGTERM ended
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet", ".html": "to_html"}
 
 
@@ -66,10 +66,23 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
     metavar="FILE",
     help="Write the numbers (.csv, .json, .parquet) or the report for the public (.html); may be given several times.",
 )
+@click.option(
+    "--scratch",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Where DuckDB makes a private folder for rows that memory has no room for. [default: the system's place]",
+)
 @plot_option
 @json_option
 def release(
-    plan: str, ledger: str | None, no_ledger: bool, preview: bool, out: tuple[str, ...], plot: str | None, as_json: bool
+    plan: str,
+    ledger: str | None,
+    no_ledger: bool,
+    preview: bool,
+    out: tuple[str, ...],
+    scratch: str | None,
+    plot: str | None,
+    as_json: bool,
 ) -> None:
     """Release the statistics of a plan from a table, with the least noise its guarantee allows.
 
@@ -105,7 +118,7 @@ def release(
                     told("designing the noise", 0.0)
                     made = mechanism(wanted)
                 else:
-                    done = carry_out(wanted, ledger=book, progress=told)
+                    done = carry_out(wanted, ledger=book, scratch=scratch, progress=told)
             if preview:
                 _show_preview(wanted, made, book, as_json)
                 return
@@ -126,8 +139,8 @@ def said_when_interrupted(book: Ledger | None) -> Iterator[None]:
     known = set() if book is None else {entry.id for entry in book.entries()}
     try:
         yield
-    except Interrupted:
-        if book is not None:
+    except SystemExit as leaving:
+        if book is not None and leaving.code in _ENDED:
             new = [entry for entry in book.entries() if entry.id not in known]
             said = "Interrupted. Nothing was written to the ledger, and nothing is spent."
             if new:

@@ -148,6 +148,7 @@ def release(
     prepared: Mechanism | None = None,
     entropy: Entropy | None = None,
     not_private: bool = False,
+    scratch: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
@@ -156,7 +157,8 @@ def release(
     releases cost. `table` (an ibis table of any engine, a pandas, polars or pyarrow table) takes the place of the plan's source.
     `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
     being done and its share. `entropy` is for tests: any other source than the operating system's
-    needs `not_private=True`, and the result, its files and the ledger say so.
+    needs `not_private=True`, and the result, its files and the ledger say so. `scratch` is a folder in
+    which DuckDB makes a private one for the rows that memory has no room for, by default the system's.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
@@ -171,7 +173,7 @@ def release(
     dataset = wanted.dataset or wanted.name
     if ledger is not None and not ledger.preview(dataset, made.spends, relation=wanted.relation).allowed:
         _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
-    opened = open_table(wanted, table)
+    opened = open_table(wanted, table, scratch=scratch)
     try:
         entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source)
         counts = _counted(wanted, opened, made, told)
