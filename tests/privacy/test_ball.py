@@ -188,6 +188,12 @@ def test_sensitivity_is_rounded_up_to_whole_pitches():
     assert ball_loss(noise, 7.01 * pitch).half == pytest.approx(4.0 * pitch * 2.0 / noise.scale, rel=1e-14)
 
 
+def test_a_quadrature_that_is_not_proven_is_not_used(monkeypatch):
+    monkeypatch.setattr("leastnoise.privacy.ball._QUADRATURE", 0.0)
+    with pytest.raises(AccountingError, match="not accurate enough"):
+        BallLoss(0.5, 5).table(0.01, -1.0, 1.0)
+
+
 def test_what_cannot_be_certified_is_refused():
     with pytest.raises(AccountingError, match="ball law"):
         PrivacyLoss.of(sphere(8.0, 4), 1e9)
