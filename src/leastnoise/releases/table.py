@@ -22,7 +22,6 @@ Errors of an engine may quote values: they are replaced by an EngineError withou
 from __future__ import annotations
 
 import csv
-import importlib
 import os
 import warnings
 from collections.abc import Callable
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
+from leastnoise.extras import required as extra
 from leastnoise.releases.plan import Key, Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.sensitivity import Answer, Block, bounds
@@ -46,14 +46,6 @@ _IN_THE_ENGINE = "This is computed by the engine."
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
-
-
-def extra(module: str, name: str) -> Any:
-    """An optional package, or an error that says what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise UnsupportedError(f"This needs {module}: pip install 'leastnoise[{name}]'.") from None
 
 
 def _withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:
