@@ -102,7 +102,7 @@ class PrivacyLoss:
 
     def _without_top(self, delta: float) -> PrivacyLoss:
         """The same releases, their highest losses counted as infinite as far as that costs next to nothing of δ."""
-        spare = _SPARE * delta / sum(count for _, count in self.parts)
+        spare = _SPARE * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
         trimmed = tuple(
             (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count) for loss, count in self.parts
         )
@@ -144,7 +144,7 @@ class PrivacyLoss:
             # How much is next to nothing depends on δ: from the best bound so far.
             trimmed = self._without_top(best)
             best = min(best, trimmed._composed_delta(epsilon))
-            if trimmed._infinite - known <= 10.0 * _SPARE * best:
+            if trimmed._infinite - known <= 10.0 * _SPARE * (best - known):
                 break
         return best
 
