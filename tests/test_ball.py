@@ -15,8 +15,9 @@ from leastnoise import Noise, sphere
 from leastnoise.ball import BallNoise
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.sampling import InsecureSeededEntropy, draw, release
-from leastnoise.sampling.ball import _cos_sin, _Layout, _pi, _Sampler, approximate, ball_pitch, decided, precise
+from leastnoise.sampling.ball import _cos_sin, _Layout, _pi, _Sampler, approximate, decided, precise
 from leastnoise.sampling.entropy import words
+from leastnoise.steps import public_pitch
 
 
 def exact_density(d, x):
@@ -257,9 +258,9 @@ def test_the_law_of_the_draws(d):
 
 
 def test_release_adds_the_noise_to_the_snapped_answers():
-    noise = sphere(8.0, 3, step=0.1)
-    pitch = ball_pitch(noise)
-    assert pitch == Fraction(1, 10 * 2**16)
+    noise = sphere(8.0, 3, step=0.125)
+    pitch = public_pitch(noise.step, noise.domain)
+    assert pitch == Fraction(1, 8 * 2**16)
     answers = np.array([[0.1, -2.0, 3e5], [1 / 3, 0.0, 7.0]])
     released = release(noise, answers, entropy=InsecureSeededEntropy(1))
     alone = draw(noise, 2, entropy=InsecureSeededEntropy(1))
@@ -285,7 +286,7 @@ def test_snapping_keeps_the_distance_that_is_judged():
     b = a + rng.choice([-1.0, 1.0], size=a.shape)
     same = [release(noise, x, entropy=InsecureSeededEntropy(3)).integers for x in (a, b)]
     distance = np.linalg.norm((same[0] - same[1]).astype(float), axis=1)
-    pitches = float(1 / ball_pitch(noise))
+    pitches = float(1 / public_pitch(noise.step, noise.domain))
     assert np.abs(same[0] - same[1]).max() <= math.ceil(pitches)
     assert distance.max() <= math.ceil(pitches) * math.sqrt(6)
     assert leastnoise.PrivacyLoss.of(noise).epsilon(1e-6) > 0

@@ -27,8 +27,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from leastnoise.ball import PITCHES, BallNoise
-from leastnoise.classic import shift_in_steps
+from leastnoise.ball import BallNoise
 from leastnoise.errors import (
     AccountingError,
     InvalidFileError,
@@ -45,10 +44,9 @@ from leastnoise.noise import Noise
 from leastnoise.privacy.compose import Settings
 from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.privacy.tables import single_loss
-from leastnoise.sampling.ball import ball_pitch
-from leastnoise.sampling.draws import exact_step, pitch, simple_fraction
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
-from leastnoise.storage import write_whole
+from leastnoise.steps import public_pitch
+from leastnoise.storage import json_float, json_integer, write_whole
 
 FORMAT = "leastnoise.artefact"
 VERSION = 1
@@ -134,18 +132,20 @@ def certify(
 def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
     """The guarantee that the judge gives."""
     delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), positive("sensitivity", sensitivity)
-    _check_lattice(noise, s)
     loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
     return Guarantee(loss.epsilon(delta), delta, n, s)
 
 
 def write_artefact(artefact: Artefact, path: str | PathLike[str]) -> None:
     """Write the file, whole or not at all."""
+    write_whole(path, artefact_text(artefact))
+
+
+def artefact_text(artefact: Artefact) -> str:
+    """What the file holds."""
     content = _content(artefact)
-    text = json.dumps(
-        {"format": FORMAT, "version": VERSION, "sha256": _digest(content), "content": content}, indent=1, allow_nan=False
-    )
-    write_whole(path, text + "\n")
+    file = {"format": FORMAT, "version": VERSION, "sha256": _digest(content), "content": content}
+    return json.dumps(file, indent=1, allow_nan=False) + "\n"
 
 
 def read_artefact(path: str | PathLike[str]) -> Artefact:
@@ -190,7 +190,7 @@ def verify(path: str | PathLike[str]) -> Verification:
         for name, ours, theirs in comparisons
         if not math.isclose(ours, theirs, rel_tol=_SAME, abs_tol=0.0)
     ]
-    stated_pitch, lattice_pitch = content["law"]["pitch"], str(_pitch(artefact.noise))
+    stated_pitch, lattice_pitch = content["law"]["pitch"], str(public_pitch(artefact.noise.step, artefact.noise.domain))
     if stated_pitch != lattice_pitch:
         mismatches.append(f"The stated pitch is {stated_pitch!r}; the step gives {lattice_pitch!r}.")
     return Verification(stated, found, charges, tuple(mismatches))
@@ -203,21 +203,6 @@ def _exact_law(noise: Noise) -> LatticeNoise | BallNoise:
     if integer_weights(law) is None:
         raise UnsupportedError("Only a law with integer weights has a guarantee to verify; make it exact(noise, delta=..., ...).")
     return law
-
-
-def _check_lattice(noise: LatticeNoise | BallNoise, sensitivity: float) -> None:
-    """The steps must span the sensitivity in exact arithmetic, or rounding an answer could move it a place further than judged."""
-    m = shift_in_steps(sensitivity, noise.step)
-    step = ball_pitch(noise) * PITCHES if isinstance(noise, BallNoise) else exact_step(noise)
-    if m * step < simple_fraction(sensitivity):
-        raise UnsupportedError(
-            f"{m} steps of {step} fall short of the sensitivity {simple_fraction(sensitivity)} in exact arithmetic; "
-            "choose a step that divides it."
-        )
-
-
-def _pitch(noise: LatticeNoise | BallNoise) -> Fraction:
-    return ball_pitch(noise) if isinstance(noise, BallNoise) else pitch(noise)
 
 
 def _charges(noise: LatticeNoise | BallNoise, sensitivity: float) -> Charges:
@@ -249,7 +234,7 @@ def _content(artefact: Artefact) -> dict[str, Any]:
 
 def _law(noise: LatticeNoise | BallNoise) -> dict[str, Any]:
     if isinstance(noise, BallNoise):
-        shape = {"batch": noise.dimension, "step": noise.step, "pitch": str(ball_pitch(noise))}
+        shape = {"batch": noise.dimension, "step": noise.step, "pitch": str(public_pitch(noise.step, noise.domain))}
         return {"body": _SPHERE, **shape, "scale": noise.scale}
     law = integer_weights(noise)
     if law is None:
@@ -259,7 +244,7 @@ def _law(noise: LatticeNoise | BallNoise) -> dict[str, Any]:
         "domain": noise.domain,
         "batch": noise.dimension,
         "step": noise.step,
-        "pitch": str(pitch(noise)),
+        "pitch": str(public_pitch(noise.step, noise.domain)),
         "bits": law.bits,
         "first": first,
         "weights": [f"{weight:x}" for weight in law.weights[first:]],
@@ -271,7 +256,13 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
     where = repr(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8")
-        file = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        file = json.loads(
+            text,
+            object_pairs_hook=_without_repeats,
+            parse_constant=_no_constant,
+            parse_int=json_integer,
+            parse_float=json_float,
+        )
     except OSError as error:
         raise InvalidFileError(f"Cannot read {where}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:

@@ -42,7 +42,6 @@ from leastnoise.errors import InvalidParameterError, UnsupportedError, positive,
 from leastnoise.noise import Domain, Noise, probabilities
 from leastnoise.shells import Floats
 
-PITCHES = 1 << 16  # places of the public lattice in one step
 _FARTHEST = 1e15  # in units of b: there every tail is 0, and nothing has overflowed
 
 

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import math
 import os
 import tempfile
 from os import PathLike
@@ -21,6 +23,7 @@ from leastnoise.noise import Noise
 
 FORMAT = "leastnoise.noise"
 VERSION = 1
+_MOST_DIGITS = 400  # of a whole number in a file; floating-point numbers end at 308
 
 
 def save(noise: Noise, path: str | PathLike[str]) -> None:
@@ -32,13 +35,13 @@ def save(noise: Noise, path: str | PathLike[str]) -> None:
 
 def load(path: str | PathLike[str]) -> Noise:
     """The law in the file at `path`, or an InvalidFileError that says what is wrong with the file."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidFileError(f"Cannot read {os.fspath(path)!r}: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidFileError(f"{os.fspath(path)!r} is not complete JSON (truncated or damaged?): {error}.") from None
     where = repr(os.fspath(path))
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_int=json_integer, parse_float=json_float)
+    except OSError as error:
+        raise InvalidFileError(f"Cannot read {where}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidFileError(f"{where} is not complete JSON (truncated or damaged?): {error}.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidFileError(f"{where} is not a saved noise law: its format is not {FORMAT!r}.")
     if content.get("version") != VERSION or isinstance(content["version"], bool):
@@ -55,10 +58,26 @@ def load(path: str | PathLike[str]) -> Noise:
 def file_format(path: str | PathLike[str]) -> str:
     """The format a JSON file says it has; "" if it says none or is no JSON (reading it then explains why)."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_int=str, parse_float=str)
     except (OSError, ValueError, RecursionError):
         return ""
     return str(content.get("format", "")) if isinstance(content, dict) else ""
+
+
+def json_integer(text: str) -> int:
+    """A whole number of a JSON file; one that no field can hold, and Python would not read, is
+    refused."""
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a whole number has {len(text)} digits")
+    return int(text)
+
+
+def json_float(text: str) -> float:
+    """A number of a JSON file; one beyond the range of floating-point numbers is refused."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text[:40]} is beyond the range of floating-point numbers")
+    return value
 
 
 def law_as_json(noise: Noise) -> dict[str, Any]:
@@ -103,8 +122,14 @@ def law_from_json(law: dict[str, Any]) -> Noise:
 
 
 def write_whole(path: str | PathLike[str], text: str) -> None:
-    """Write a file so that a reader, or a crash, sees either the old content or all of the new."""
+    """Write a file so that a reader, or a crash, sees either the old content or all of the new.
+
+    What is there and is no file, such as /dev/null, is refused: it would be replaced by a file, for
+    every program of the machine.
+    """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise OSError(errno.EINVAL, "Not a file that can be replaced", os.fspath(target))
     handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=".leastnoise-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -118,6 +143,11 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def spreadsheet_text(cell: str) -> str:
+    """The text, marked as text where a spreadsheet would run it as a formula."""
+    return "'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
 def _digest(law: dict[str, Any]) -> str:

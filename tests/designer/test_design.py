@@ -151,7 +151,7 @@ def test_only_sigma_over_sensitivity_matters() -> None:
     other = design(delta=1e-6, sigma=12.0, sensitivity=3.0, compositions=12)
     holds(other)
     assert other.epsilon == pytest.approx(one.epsilon, rel=1e-6)
-    assert other.noise.step == pytest.approx(3.0 * one.noise.step, rel=1e-12)
+    assert other.noise.step == pytest.approx(3.0 * one.noise.step, rel=2.0**-28)
     k = np.arange(100)
     np.testing.assert_allclose(other.noise.pmf(k), one.noise.pmf(k), rtol=1e-4)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leastnoise.interop import required
+from leastnoise.extras import required
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {"opendp": "opendp", "dp_accounting": "dp-accounting", "nbclient": "interop", "ipykernel": "interop", "tqdm": "notebook"}

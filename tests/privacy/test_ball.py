@@ -181,8 +181,8 @@ def test_renyi_divergence_by_bessel_functions(d):
 
 
 def test_sensitivity_is_rounded_up_to_whole_pitches():
-    noise = sphere(8.0, 4)
-    assert ball_loss(noise, 0.3).half == pytest.approx(0.5 * 0.3 * 2.0 / noise.scale, rel=1e-14)
+    noise = sphere(8.0, 4, step=0.125)
+    assert ball_loss(noise, 0.375).half == pytest.approx(0.5 * 0.375 * 2.0 / noise.scale, rel=1e-14)
     pitch = noise.step / 2**16
     assert ball_loss(noise, 0.25 * pitch).half == pytest.approx(0.5 * pitch * 2.0 / noise.scale, rel=1e-14)
     assert ball_loss(noise, 7.01 * pitch).half == pytest.approx(4.0 * pitch * 2.0 / noise.scale, rel=1e-14)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from leastnoise.classic import lattice_step, shift_in_steps
+from leastnoise.classic import lattice_step
 from leastnoise.designer.candidates import bins, block_size, in_integers
 from leastnoise.designer.problem import renyi_problem
 from leastnoise.designer.renyi import Status, solve
 from leastnoise.errors import DesignError, positive
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain
+from leastnoise.steps import shift_in_steps, step_of
 
 _FREE_BELOW = 2.0  # standard deviations in sensitivities below which ripples of the free optimum are worth more than 1e-3
 
@@ -34,7 +35,7 @@ def cactus(
     4.0
     """
     sigma, s = positive("sigma", sigma), positive("sensitivity", sensitivity)
-    step = lattice_step(sigma, s, s / bins(sigma / s) if step is None and domain == "real" else step, domain)
+    step = step_of(s, bins(sigma / s)) if step is None and domain == "real" else lattice_step(sigma, s, step, domain)
     shift = shift_in_steps(s, step)
     free = sigma / s < _FREE_BELOW if monotone is None else not monotone
     block = 1 if free or domain == "real" else block_size(shift, bins(sigma / s))

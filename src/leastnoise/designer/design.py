@@ -11,13 +11,14 @@ from typing import Literal
 import numpy as np
 
 from leastnoise.ball import BallNoise, sphere
-from leastnoise.classic import discrete_gaussian, gaussian, generalized_gaussian, laplace, lattice_step, shift_in_steps
+from leastnoise.classic import discrete_gaussian, gaussian, generalized_gaussian, laplace, lattice_step
 from leastnoise.closed_form import GaussianNoise
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import batches, candidates
 from leastnoise.designer.candidates import Candidate, Setting
 from leastnoise.designer.renyi import Settings, discretisation_cost
 from leastnoise.designer.rivals import PRODUCTS, Rival, expected_cost, plain_cube, rivals
+from leastnoise.digits import above, below
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
@@ -33,6 +34,7 @@ from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.tables import single_loss
+from leastnoise.steps import shift_in_steps, step_of
 
 Objective = Literal["tight", "renyi"]
 
@@ -128,8 +130,9 @@ class Design:
         lines = [
             f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), sensitivity {self.sensitivity:g}",
             f"  body        {self.reason}",
-            f"  guarantee   epsilon = {self.epsilon:.6g} at delta = {self.delta:g} (exact value above {self.epsilon_lower:.6g})",
-            f"  accuracy    standard deviation {self.noise.std:.6g}, ± {self.noise.interval(0.95):.4g} at 95 % from noise alone",
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {self.delta:g} "
+            f"(exact value above {below(self.epsilon_lower, 6)})",
+            f"  accuracy    standard deviation {self.noise.std:.6g}, ± {above(self.noise.interval(0.95))} at 95 % from noise alone",
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(f"  certificate order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}: {self.status}")
@@ -430,8 +433,9 @@ def _lattice(request: _Request, sigma: float, step: float | None = None) -> _Lat
     if request.step is not None or step is not None:
         return lattice(request.step or step or 1.0, "real")
     if cost.exponent is not None:
-        return lattice(s / candidates.aligned_bins(sigma / s, batch, cost, lambda m: in_steps(s / m)[1]), "real")
-    return lattice(s / candidates.bins(sigma / s), "real")
+        parts = candidates.aligned_bins(sigma / s, batch, cost, lambda m: in_steps(s / m)[1])
+        return lattice(step_of(s, parts), "real")
+    return lattice(step_of(s, candidates.bins(sigma / s)), "real")
 
 
 def _as_design(request: _Request, sigma: float, found: _Found, named: Mapping[str, float]) -> Design:

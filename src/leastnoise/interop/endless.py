@@ -19,7 +19,7 @@ from leastnoise.errors import UnsupportedError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.sampling import release
 from leastnoise.sampling.draws import FINE_BITS, Draws
-from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy
+from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, stamp_of
 from leastnoise.sampling.tables import AliasTable
 
 _BITS = 128
@@ -80,7 +80,7 @@ class EndlessLaw:
         base = release(LatticeNoise(np.ones(1), None, self.noise.step, self.noise.domain), answers, entropy=source)
         bins = self.bins(base.integers.size, source).reshape(base.integers.shape)
         units = 1 if self.noise.domain == "integer" else 1 << (FINE_BITS + 1)
-        return Draws(np.asarray(base.integers + bins * units), base.unit, source.stamp)
+        return Draws(np.asarray(base.integers + bins * units, dtype=object), base.unit, stamp_of(source))
 
     def bins(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Whole steps of noise."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.errors import InvalidParameterError
+from leastnoise.extras import required
 
 SUFFIXES = (".png", ".svg", ".pdf")
 OURS, PUBLISHED = "our design", "published method (Alg. 3)"
@@ -139,6 +140,4 @@ def plain(text: str, most: int = 40) -> str:
 
 
 def _matplotlib(module: str) -> Any:
-    from leastnoise.releases.table import extra
-
-    return extra(module, "plots")
+    return required(module, "plots")

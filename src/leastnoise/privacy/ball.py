@@ -20,16 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from leastnoise.ball import PITCHES, BallNoise
+from leastnoise.ball import BallNoise
 from leastnoise.errors import AccountingError
 from leastnoise.privacy.single import LOSS_ROUNDING, ULP, TableLoss
 from leastnoise.shells import Floats
+from leastnoise.steps import public_pitch
 
 SHARPEST = 4096.0  # moments E[e^(θL)] are computed up to this θ: beyond, the largest loss stands for Rényi divergences
 _FAINT = 230.0  # e^−230 = 1e-100: how far the panels follow the density down
@@ -53,6 +55,7 @@ class BallLoss:
     dimension: int
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0
 
     @property
     def largest(self) -> float:
@@ -269,14 +272,16 @@ def _points(count: int, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     return 0.5 * (upper + lower)[:, None] + half * x, half * w
 
 
-def ball_loss(noise: BallNoise, sensitivity: float) -> BallLoss:
-    """The loss when one person moves each answer by up to `sensitivity`, which is rounded up to whole pitches of the public lattice
-    (a whole multiple of the step is left as it is)."""
-    pitch = noise.step / PITCHES
-    ratio = sensitivity / pitch
-    whole = float(round(ratio)) if ratio < 1e15 else ratio
-    pitches = whole if whole >= 1.0 and abs(ratio - whole) <= 1e-14 * whole else float(math.ceil(ratio))
-    half = 0.5 * pitches * pitch * math.sqrt(noise.dimension) / noise.scale
+def ball_loss(noise: BallNoise, sensitivity: float | Fraction) -> BallLoss:
+    """The loss when one person moves each answer by up to `sensitivity`.
+
+    It is rounded up to whole pitches of the public lattice in exact arithmetic: answers that far apart are at most that many
+    pitches apart once they are rounded.
+    """
+    pitch = public_pitch(noise.step, noise.domain)
+    distance = math.ceil(Fraction(sensitivity) / pitch) * pitch
+    ratio = distance / Fraction(noise.scale) / 2
+    half = float(ratio) * math.sqrt(noise.dimension) if ratio < 1e4 else math.inf
     if not 1e-150 < half < 1e4:
         raise AccountingError(f"The ball law is judged for largest losses up to 20,000, not {2.0 * half:.3g}.")
     return BallLoss(half * (1.0 + 8.0 * ULP), noise.dimension)

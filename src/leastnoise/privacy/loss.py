@@ -20,6 +20,7 @@ from leastnoise.privacy.tables import single_loss
 DEFAULT = Settings()
 _TRIES = 8
 _COARSER = 12
+_SPARE = 1e-5  # share of δ for which the highest losses of all releases are given up
 _LOWER_PITCH = 1.0 / 32.0  # lower bounds work on a finer grid: their gap is about 8 pitches
 _LOWER_SHARE = 1e-3  # and give away this share of δ
 _RAISED = 1e-60  # Gaussian tables raise at most this mass a release from below the grid
@@ -87,32 +88,50 @@ class PrivacyLoss:
     # Upper bounds
 
     def _epsilon_upper(self, delta: float) -> float:
-        budget = delta - self._infinite
-        if budget <= 0:
+        if self._infinite >= delta:
             return math.inf
+        # No release can lose more than its largest loss: at their sum δ is the mass of infinite loss, and that is below `delta`.
         if (loss := self._exact) is not None:
-            return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=math.inf)
-        if self._certain_at_zero <= budget:
+            return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=self._highest)
+        if self._certain_at_zero <= delta - self._infinite:
             return 0.0
+        found = min(self._without_top(delta)._composed_epsilon(delta), self._highest)
+        if found == math.inf:
+            raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
+        return found
+
+    def _without_top(self, delta: float) -> PrivacyLoss:
+        """The same releases, their highest losses counted as infinite as far as that costs next to nothing of δ."""
+        spare = _SPARE * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
+        trimmed = tuple(
+            (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count) for loss, count in self.parts
+        )
+        return self if all(a is b for (a, _), (b, _) in zip(trimmed, self.parts, strict=True)) else replace(self, parts=trimmed)
+
+    def _composed_epsilon(self, delta: float) -> float:
+        """The least ε certified by a window around it; +inf where the windows that were tried certify nothing."""
+        budget = delta - self._infinite
         saddle = composition.saddle_for_delta(self.parts, budget)
+        best, guess = math.inf, saddle.centre
         for _ in range(_TRIES):
-            window, truncated = self._window(self.parts, saddle, saddle.centre, self.settings.accuracy)
+            window, truncated = self._window(self.parts, saddle, guess, self.settings.accuracy)
             allowed = budget - truncated
 
             def fits(e: float, window: Window = window, allowed: float = allowed) -> bool:
                 return allowed > 0 and window.log_delta(e, upper=True) <= math.log(allowed)
 
-            # +inf where nothing in the window is certified: then the window is moved, or only the largest possible loss is a bound.
+            # +inf where nothing in the window is certified: then the window is moved.
             epsilon = _least(fits, window.high, low=max(window.low, 0.0), never=math.inf)
-            if abs(epsilon - saddle.centre) <= 2.0 * saddle.deviation:
-                return min(epsilon, self._highest)
-            moved = composition.saddle_for_epsilon(self.parts, min(epsilon, window.high))
-            if abs(moved.theta - saddle.theta) <= 0.05 * moved.theta:
-                return min(epsilon, self._highest)
+            best = min(best, epsilon)
+            aimed = abs(epsilon - saddle.centre) <= 2.0 * saddle.deviation
+            if aimed and epsilon >= 0.5 * guess:  # the tilt and the pitch were right for it
+                break
+            guess = min(epsilon, window.high)
+            moved = saddle if aimed else composition.saddle_for_epsilon(self.parts, guess)
+            if not aimed and abs(moved.theta - saddle.theta) <= 0.05 * moved.theta:
+                break
             saddle = moved
-        if math.isfinite(self._highest):
-            return self._highest  # no release can lose more: always a bound
-        raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
+        return best
 
     def _delta_upper(self, epsilon: float) -> float:
         known = self._infinite
@@ -120,10 +139,20 @@ class PrivacyLoss:
             return min(known, 1.0) + 0.0
         if (loss := self._exact) is not None:
             return min(float(loss.profile(epsilon)), 1.0)
+        best = 1.0
+        for _ in range(_TRIES):
+            # How much is next to nothing depends on δ: from the best bound so far.
+            trimmed = self._without_top(best)
+            best = min(best, trimmed._composed_delta(epsilon))
+            if trimmed._infinite - known <= 10.0 * _SPARE * (best - known):
+                break
+        return best
+
+    def _composed_delta(self, epsilon: float) -> float:
         saddle = composition.saddle_for_epsilon(self.parts, epsilon)
         window, truncated = self._window(self.parts, saddle, epsilon, self.settings.accuracy)
         log_delta = window.log_delta(epsilon, upper=True)
-        return min(known + truncated + max(math.exp(min(log_delta, 0.0)), SMALLEST), 1.0)
+        return min(self._infinite + truncated + max(math.exp(min(log_delta, 0.0)), SMALLEST), 1.0)
 
     def _window(self, parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> tuple[Window, float]:
         """The composed loss near `epsilon`, to the wanted accuracy or the best the number of grid points allows."""
@@ -145,7 +174,9 @@ class PrivacyLoss:
             return math.inf if self._certainly_infinite > delta else 0.0
         if (loss := self._exact) is not None:
             return _least(lambda e: float(loss.profile_lower(e)) <= delta, self._highest) * (1.0 - 1e-12)
+        return self._without_top(delta)._composed_epsilon_lower(delta, upper)
 
+    def _composed_epsilon_lower(self, delta: float, upper: float) -> float:
         found = self._lower_window(upper * (1.0 - 1e-9))
         if found is None:
             return 0.0
@@ -172,8 +203,9 @@ class PrivacyLoss:
             return certain
         if (loss := self._exact) is not None:
             return max(0.0, float(loss.profile_lower(epsilon)))
-        found = self._lower_window(epsilon)
-        return certain if found is None else max(self._lower_delta_at(epsilon, *found), certain)
+        trimmed = self._without_top(upper)
+        found = trimmed._lower_window(epsilon)
+        return certain if found is None else max(trimmed._lower_delta_at(epsilon, *found), certain)
 
     def _lower_window(self, epsilon: float) -> tuple[Window, Parts] | None:
         """A fine window around `epsilon` for one adversary: the shift that is worst at the saddle, where there are several."""

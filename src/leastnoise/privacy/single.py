@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 ULP = float(np.finfo(np.float64).eps)
 SMALLEST = 5e-324
 LOSS_ROUNDING = 8.0 * ULP  # error of a loss relative to 1 + its size
-MASS_ROUNDING = 1e-14  # relative error of a probability, a release
+MASS_ROUNDING = 1e-13  # relative error of a probability, a release: |log p| ≤ 745 known to a unit in the last place
 PROFILE_ROUNDING = 1e-13  # relative allowance for the sums behind one profile value
+_TOP_BINS = 256  # of the losses above 0, when the highest are set aside
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MANY_NODES, _MANY_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
@@ -37,9 +38,10 @@ class TableLoss:
 
     `releases` counts how many releases the table sums up; it scales the allowance for rounding.
 
-    `loss_error` and `mass_error` bound the rounding of the losses (absolute) and of the probabilities (relative), all releases
-    together. `raised` is the part of the mass whose loss was put higher than it is, or to infinity, to be safe: lower bounds leave
-    it out. `deviation` is the mass by which empty inner shells were filled (see `tables`); `infinite` and `log_p` count it.
+    `infinite` is rounded up. `loss_error` and `mass_error` bound the rounding of the losses (absolute) and of the probabilities
+    (relative), all releases together. `raised` is the part of the mass whose loss was put higher than it is, or to infinity, to be
+    safe: lower bounds leave it out. `deviation` is the mass by which empty inner shells were filled (see `tables`); `infinite` and
+    `log_p` count it.
     """
 
     loss: Floats
@@ -130,6 +132,41 @@ class TableLoss:
         top = self.loss >= self.largest * (1.0 - 1e-12)
         return float(np.sum(weight[~top]) / np.sum(weight))
 
+    @cached_property
+    def heaviest(self) -> float:
+        """The probability of the heaviest loss, those within 1/5,000 of the spread taken together."""
+        spread = self.spread
+        if spread == 0.0:
+            return 1.0
+        bins = ((self.loss + spread) * (2_500.0 / spread)).astype(np.int64)
+        return float(np.bincount(bins, weights=np.exp(self.log_p)).max())
+
+    def without_top(self, mass: float) -> TableLoss:
+        """The same with its highest losses, of probability at most `mass` together, counted as infinite.
+
+        Losses that hardly ever occur would own the tilt, the pitch and the window of a composition. No sorting: the losses above 0
+        are counted in bins.
+        """
+        top = self.largest
+        if not top > 0.0:
+            return self
+        p = np.exp(self.log_p)
+        bins = np.clip((self.loss * (_TOP_BINS / top)).astype(np.int64), -1, _TOP_BINS - 1) + 1
+        above = np.cumsum(np.bincount(bins, weights=p, minlength=_TOP_BINS + 1)[::-1])[::-1]  # of a bin and all higher ones
+        first = int(np.argmax(np.append(above, 0.0) <= mass * (1.0 - self._sum_rounding)))
+        kept = bins < max(first, 1)
+        if np.all(kept) or not np.any(kept):
+            return self
+        removed = rounded_up(float(np.sum(p[~kept])), self.mass_error, p.size)
+        return replace(
+            self,
+            loss=self.loss[kept],
+            log_p=self.log_p[kept],
+            infinite=min(self.infinite + removed, 1.0),
+            raised=self.raised + removed,
+            loss_error=self.loss_rounding,
+        )
+
     def merged(self) -> TableLoss:
         """The same table with losses that differ by rounding only taken together, at the largest of them."""
         order = np.argsort(self.loss, kind="stable")
@@ -150,7 +187,7 @@ class TableLoss:
         return TableLoss(
             np.add.outer(self.loss, other.loss).ravel(),
             np.add.outer(self.log_p, other.log_p).ravel(),
-            self.infinite + other.infinite - self.infinite * other.infinite,
+            min((self.infinite + other.infinite - self.infinite * other.infinite) * (1.0 + 4.0 * ULP), 1.0),
             self.deviation + other.deviation,
             self.releases + other.releases,
             self.raised + other.raised,
@@ -166,6 +203,7 @@ class GaussianLoss:
     mu: float
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0
     largest: float = math.inf
 
     def profile(self, epsilon: ArrayLike) -> Floats:
@@ -241,6 +279,7 @@ class LaplaceLoss:
     ratio: float
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0  # beside ±λ, which are points of the grid
 
     @property
     def largest(self) -> float:
@@ -253,9 +292,10 @@ class LaplaceLoss:
         return np.asarray(np.where(epsilon >= -self.ratio, inside, below) * (1.0 + PROFILE_ROUNDING), dtype=np.float64)
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
-        return np.asarray(
-            self.profile(np.asarray(epsilon) + LOSS_ROUNDING * self.ratio) * (1.0 - 2 * PROFILE_ROUNDING), dtype=np.float64
-        )
+        epsilon = np.asarray(epsilon, dtype=np.float64)
+        below_top = np.minimum(epsilon - self.ratio * (1.0 - LOSS_ROUNDING), 0.0)
+        exact = np.where(epsilon >= -self.ratio, -np.expm1(0.5 * below_top), -np.expm1(np.minimum(epsilon, 0.0)))
+        return np.asarray(exact * (1.0 - PROFILE_ROUNDING), dtype=np.float64)
 
     def share_below_largest(self, theta: float) -> float:
         return self.nodes.share_below_largest(theta)
@@ -314,6 +354,13 @@ class WorstOf:
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         return np.asarray(np.maximum.reduce([table.profile_lower(epsilon) for table in self.tables]), dtype=np.float64)
 
+    @property
+    def heaviest(self) -> float:
+        return max(table.heaviest for table in self.tables)
+
+    def without_top(self, mass: float) -> WorstOf:
+        return WorstOf(tuple(table.without_top(mass) for table in self.tables))
+
     def share_below_largest(self, theta: float) -> float:
         return max(self.tables, key=lambda table: table.largest).share_below_largest(theta)
 
@@ -362,6 +409,11 @@ class WorstOf:
 
 
 SingleLoss: TypeAlias = "TableLoss | GaussianLoss | LaplaceLoss | WorstOf | BallLoss"
+
+
+def rounded_up(mass: float, mass_error: float, terms: int) -> float:
+    """A sum of that many rounded probabilities, on the safe side."""
+    return min(mass * (1.0 + mass_error + ULP * (terms + 4)), 1.0)
 
 
 def _table_from_masses(loss: NDArray[np.floating], p: Floats, infinite: float) -> TableLoss:

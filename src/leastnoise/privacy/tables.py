@@ -9,7 +9,6 @@ import numpy as np
 
 from leastnoise import overlap, shells
 from leastnoise.ball import BallNoise
-from leastnoise.classic import shift_in_steps
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.errors import AccountingError, UnsupportedError, positive
 from leastnoise.lattice import LatticeNoise, is_non_increasing
@@ -25,14 +24,17 @@ from leastnoise.privacy.single import (
     TableLoss,
     WorstOf,
     log_ratio,
+    rounded_up,
 )
 from leastnoise.shells import Floats
+from leastnoise.steps import shift_in_steps
 
 _FAR = 100.0  # joint laws: shells are listed until e^−100 of the mass is left, which then counts at the largest loss
 _FAINT = -110.0  # joint laws: pairs of log-probability below this are lumped at the largest loss
 _FARTHEST = 3_000_000  # shells
 _FAINTEST = 1e-300
 _LARGEST_DEVIATION = 1e-9
+_MOST_STEPS = 1 << 25  # of a shift: its tables take 10 GB
 _MOST_WORK = 10_000_000  # pairs × shifts a non-monotone joint law may need
 
 # Every point of P has left the support of Q: the loss is infinite for certain.
@@ -55,6 +57,10 @@ def single_loss(noise: Noise, sensitivity: float) -> SingleLoss:
 
 def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
     """The loss for shifts of up to `shift` lattice steps in each coordinate: the corner if the law is monotone, else the worst."""
+    if shift > _MOST_STEPS:
+        raise AccountingError(
+            f"A shift of {shift:.3g} lattice steps is too far to be judged; the sensitivity is too large for this law."
+        )
     if noise.dimension == 1:
         shifts = (shift,) if noise.is_monotone else range(1, shift + 1)
         tables = tuple(_line_table(noise, t) for t in shifts)
@@ -112,7 +118,8 @@ def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
         log_p = np.concatenate([log_p, [side, side - slope]])
     if not loss.size:
         return NOTHING_SHARED
-    return TableLoss(loss, log_p, float(np.sum(np.exp(log_h[pairs.i][lost]))), raised=raised).merged()
+    infinite = rounded_up(float(np.sum(np.exp(log_h[pairs.i][lost]))), MASS_ROUNDING, pairs.i.size)
+    return TableLoss(loss, log_p, infinite, raised=raised).merged()
 
 
 def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int) -> TableLoss:
@@ -140,6 +147,7 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
     # log h and log counts are as large as d·log k; what they lose in the last place is lost from losses and probabilities.
     size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(np.max(np.abs(pairs.log_count)))
     loss_error, mass_error = LOSS_ROUNDING * (1.0 + largest + size), MASS_ROUNDING + LOSS_ROUNDING * size
+    infinite = rounded_up(infinite, mass_error, pairs.i.size)
     return TableLoss(loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error)
 
 
@@ -173,4 +181,5 @@ def _with_centre_filled(noise: LatticeNoise, log_h: Floats) -> tuple[Floats, flo
     filled = log_h.copy()
     filled[:empty] = log_h[empty]
     added = float(np.sum(np.exp(log_h[empty] + shells.log_shell_count(noise.dimension, np.arange(empty)))))
+    added *= 1.0 + 1e-10  # rounded up: its logarithms are as large as d·log k
     return filled - math.log1p(added), added

@@ -24,6 +24,8 @@ def load_plan(path: str | PathLike[str]) -> Plan:
         raise InvalidFileError(f"Cannot read the plan {os.fspath(path)!r}: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidFileError(f"The plan {os.fspath(path)!r} is not valid TOML: {error}.") from None
+    except ValueError:  # Python reads integers of up to 4,300 digits
+        raise InvalidFileError(f"The plan {os.fspath(path)!r} has a number with too many digits.") from None
     return plan_from(content, folder=where.parent)
 
 

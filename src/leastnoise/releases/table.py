@@ -5,6 +5,10 @@ The same plan gives the same integers on DuckDB, Spark and PostgreSQL:
 - Numbers are 64-bit floats (text is parsed where it matches one plain pattern, else it is missing); clip, divide, add and floor are
   IEEE operations, so every engine finds the same place. Constants travel as text and are parsed there, correctly rounded.
 - Rows without a person id belong to nobody and do not count.
+- Texts that say who a row belongs to, and to which group, are compared by their bytes, whatever
+  collation the column, its type or the connection has. Where equality is coarser than identity, two
+  persons share one contribution window: taking one away lets a row of the other in, and an answer
+  moves by twice what is declared.
 - Sums are of integers, exact in 128 bits or decimals, and come back as text.
 - Of a person with too many rows those with the least md5(salt, person, keys, places) are kept. The text that is hashed is made of
   integers and escaped texts only, because engines write floats differently; md5 of a UTF-8 text is the one digest that all three
@@ -18,7 +22,6 @@ Errors of an engine may quote values: they are replaced by an EngineError withou
 from __future__ import annotations
 
 import csv
-import importlib
 import os
 import warnings
 from collections.abc import Callable
@@ -27,6 +30,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
+from leastnoise.extras import required as extra
 from leastnoise.releases.plan import Key, Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.sensitivity import Answer, Block, bounds
@@ -42,14 +46,6 @@ _IN_THE_ENGINE = "This is computed by the engine."
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
-
-
-def extra(module: str, name: str) -> Any:
-    """An optional package, or an error that says what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise UnsupportedError(f"This needs {module}: pip install 'leastnoise[{name}]'.") from None
 
 
 def _withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:
@@ -194,7 +190,10 @@ def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
     if plan.person is not None:
         kind = types[plan.person]
         if not (kind.is_string() or kind.is_integer() or kind.is_uuid()):
-            raise PlanError(f"The person ids in {plan.person!r} are of type {kind}: they must be text, integers or UUIDs.")
+            raise PlanError(
+                f"The person ids in {plan.person!r} are of type {_type_name(kind)}: they must be text, integers or UUIDs, of which "
+                "two are the same only if every byte is."
+            )
     for statistic in plan.statistics:
         for key in statistic.group_by:
             kind = types[key.column]
@@ -202,8 +201,8 @@ def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
                 _check_number(key.column, kind)
             elif not (kind.is_string() or kind.is_integer() or kind.is_boolean()):
                 raise PlanError(
-                    f"The keys in {key.column!r} are of type {kind}: they must be text, integers or truth values; for other "
-                    "numbers declare edges."
+                    f"The keys in {key.column!r} are of type {_type_name(kind)}: they must be text, integers or truth values; for "
+                    "other numbers declare edges."
                 )
         if statistic.column is not None:
             _check_number(statistic.column, types[statistic.column])
@@ -211,7 +210,12 @@ def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
 
 def _check_number(name: str, kind: Any) -> None:
     if not (kind.is_numeric() or kind.is_boolean() or kind.is_string()):
-        raise PlanError(f"The column {name!r} is of type {kind}: a statistic of it needs numbers.")
+        raise PlanError(f"The column {name!r} is of type {_type_name(kind)}: a statistic of it needs numbers.")
+
+
+def _type_name(kind: Any) -> str:
+    """The type as its engine calls it, where ibis has no name for it."""
+    return str(kind.raw_type.sql() if kind.is_unknown() and hasattr(kind.raw_type, "sql") else kind)
 
 
 # Queries
@@ -232,15 +236,16 @@ def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     ibis = extra("ibis", "tables")
     places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
     columns = {f"ln_key{i}": _key(ibis, table, key) for i, key in enumerate(block.group_by)}
-    columns |= {f"ln_place{i}": _place(ibis, table.expression, values) for i, values in enumerate(places)}
+    columns |= {f"ln_place{i}": _place(ibis, table, values) for i, values in enumerate(places)}
     if plan.person is not None:
-        columns["ln_person"] = table.expression[plan.person]
+        person = table.expression[plan.person]
+        columns["ln_person"] = _comparable(ibis, table, person) if person.type().is_string() else person
     columns["ln_one"] = ibis.literal(1, type="int64")
     view = table.expression.select(**columns)
     for i, key in enumerate(block.group_by):
-        view = view.filter(view[f"ln_key{i}"].isin(list(key.labels)))
+        view = view.filter(view[f"ln_key{i}"].isin([_comparable(ibis, table, ibis.literal(label)) for label in key.labels]))
     if plan.person is not None:
-        view = _bounded(ibis, plan, block, view.filter(view.ln_person.notnull()), len(places))
+        view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()), len(places))
     wanted: dict[str, Any] = {"ln_rows": view.count()}
     if any(answer.measure == "persons" for answer in block.answers):
         wanted["ln_persons"] = view.ln_person.nunique()
@@ -259,12 +264,15 @@ def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
 
 
-def _number(ibis: Any, column: Any) -> Any:
+def _number(ibis: Any, table: Table, name: str) -> Any:
     """The column as 64-bit floats; text that is not plainly a number is null."""
+    column = table.expression[name]
     kind = column.type()
     if kind.is_boolean():
         return column.ifelse(_float(ibis, "1"), _float(ibis, "0"))
     if kind.is_string():
+        # With a collation "tRUE" may equal "true", and PostgreSQL searches no text of a nondeterministic one.
+        column = _text(ibis, table, _comparable(ibis, table, column))
         # Java lets $ match before a last line break, the others do not.
         plain = column.re_search(NUMBER) & ~column.contains("\n")
         truth = [(column.isin([word, word.capitalize(), word.upper()]), ibis.literal(one)) for word, one in _TRUTH.items()]
@@ -277,9 +285,9 @@ def _float(ibis: Any, text: str) -> Any:
     return ibis.literal(text).cast("float64")
 
 
-def _place(ibis: Any, table: Any, values: Values) -> Any:
+def _place(ibis: Any, table: Table, values: Values) -> Any:
     """The place of the value above the lower bound's, 0 … W; null where the row is dropped for this value."""
-    x = _number(ibis, table[values.column])
+    x = _number(ibis, table, values.column)
     missing = x.isnull() | (x.abs() > _float(ibis, _LARGEST_FLOAT) if values.infinite == "missing" else x.isnan())
     lower, upper, pitch = (_float(ibis, repr(number)) for number in (values.lower, values.upper, values.pitch))
     clipped = ibis.least(ibis.greatest(missing.ifelse(lower, x), lower), upper)
@@ -293,33 +301,48 @@ def _place(ibis: Any, table: Any, values: Values) -> Any:
 
 
 def _key(ibis: Any, table: Table, key: Key) -> Any:
-    """The label of the row's key, or of its bin; null outside all bins."""
-    column = table.expression[key.column]
+    """The label of the row's key, or of its bin, as it is compared; null outside all bins."""
     if not key.edges:
-        if not column.type().is_string():
-            return column.cast("string")
-        return _letter_by_letter(ibis, table.engine, column) if table.collations else column
-    x = _number(ibis, column)
+        column = table.expression[key.column]
+        return _comparable(ibis, table, column if column.type().is_string() else column.cast("string"))
+    x = _number(ibis, table, key.column)
     edges = [_float(ibis, repr(edge)) for edge in key.edges]
     bins = []
     for i, label in enumerate(key.labels):
         below = x <= edges[i + 1] if i == len(key.labels) - 1 else x < edges[i + 1]
         bins.append(((x >= edges[i]) & below, ibis.literal(label)))
-    return ibis.cases(*bins, else_=ibis.null("string"))
+    return _comparable(ibis, table, ibis.cases(*bins, else_=ibis.null("string")))
 
 
-def _letter_by_letter(ibis: Any, engine: str, column: Any) -> Any:
-    """The text without its collation, by way of its bytes.
+def _comparable(ibis: Any, table: Table, text: Any) -> Any:
+    """Text in the form in which it is compared: its bytes in UTF-8, or itself where no collation can be about.
 
-    With a collation that ignores case, "A" and "a" are one group under the name of whichever row comes first: whether it bears the
-    declared name would depend on other people's rows.
+    With a collation that ignores case "P1" and "p1" are one person, with one contribution window
+    between them, and "A" and "a" one group under the name of whichever row comes first. Text made
+    from the bytes again would not do: DuckDB compares that by the default collation of its
+    connection.
     """
+    if not table.collations:
+        return text
     builtin = ibis.udf.scalar.builtin
-    if engine == "duckdb":
-        return builtin(_decode, name="decode")(builtin(_encode, name="encode")(column))
-    if engine == "postgres":
-        return builtin(_convert_from, name="convert_from")(builtin(_convert_to, name="convert_to")(column, "UTF8"), "UTF8")
-    return column.cast("binary").cast("string")
+    if table.engine == "duckdb":
+        return builtin(_encode, name="encode")(text)
+    if table.engine == "postgres":
+        # text(…) first: an enum has no bytes of its own. Of a CHAR(n) it leaves out the blanks at the end, which all values have.
+        return builtin(_convert_to, name="convert_to")(builtin(_as_text, name="text")(text), "UTF8")
+    return text.cast("binary")
+
+
+def _text(ibis: Any, table: Table, compared: Any) -> Any:
+    """The text again, to be hashed or parsed. Numbers and UUIDs are written as the engine writes them."""
+    if not compared.type().is_binary():
+        return compared if compared.type().is_string() else compared.cast("string")
+    builtin = ibis.udf.scalar.builtin
+    if table.engine == "duckdb":
+        return builtin(_decode, name="decode")(compared)
+    if table.engine == "postgres":
+        return builtin(_convert_from, name="convert_from")(compared, "UTF8")
+    return compared.cast("string")
 
 
 def _encode(text: str) -> bytes:
@@ -327,6 +350,10 @@ def _encode(text: str) -> bytes:
 
 
 def _decode(content: bytes) -> str:
+    raise UnsupportedError(_IN_THE_ENGINE)
+
+
+def _as_text(text: str) -> str:
     raise UnsupportedError(_IN_THE_ENGINE)
 
 
@@ -343,17 +370,18 @@ def _md5(text: str) -> str:
     raise UnsupportedError(_IN_THE_ENGINE)
 
 
-def _bounded(ibis: Any, plan: Plan, block: Block, view: Any, places: int) -> Any:
+def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, places: int) -> Any:
     """At most the declared rows and groups of each person, chosen by digest."""
     limit = bounds(plan, block.group_by)
     keys = [f"ln_key{i}" for i in range(len(block.group_by))]
 
     md5 = ibis.udf.scalar.builtin(_md5, name="md5")
-    person = view.ln_person if view.ln_person.type().is_string() else view.ln_person.cast("string")
+    person = _text(ibis, table, view.ln_person)
     # Numbers need no escaping, and it takes time: 10 million ids a second or two.
-    start = ibis.literal(_escaped_text(plan.salt) + "|") + (_escaped(person) if view.ln_person.type().is_string() else person)
+    plain = view.ln_person.type().is_integer() or view.ln_person.type().is_uuid()
+    start = ibis.literal(_escaped_text(plan.salt) + "|") + (person if plain else _escaped(person))
     for name in keys:
-        start = start + "|" + _escaped(view[name])
+        start = start + "|" + _escaped(_text(ibis, table, view[name]))
     if keys and limit.groups < len(block.groups):
         view = view.mutate(ln_order=md5(start).left(_DIGITS))
         # The keys themselves come last, so that the bound holds even if two digests are equal.
@@ -389,9 +417,13 @@ def _escaped_text(text: str) -> str:
 
 def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
     places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
-    rows = {tuple(str(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
+    rows = {tuple(_label(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
     empty: dict[str, Any] = {}
     return {group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers) for group in block.groups}
+
+
+def _label(key: str | bytes) -> str:
+    return key.decode("utf-8") if isinstance(key, bytes) else key
 
 
 def _answer(answer: Answer, row: dict[str, Any], places: list[Values]) -> int:

@@ -60,6 +60,20 @@ class InsecureSeededEntropy:
         return hashlib.shake_128(self._key + self._calls.to_bytes(16, "little")).digest(count)
 
 
+def is_private(entropy: Entropy) -> bool:
+    """Whether the bits are the operating system's: by the type itself, not by what an object says of itself."""
+    return type(entropy) is OperatingSystemEntropy
+
+
+def stamp_of(entropy: Entropy) -> str:
+    """What is written on whatever is drawn from a source; only the package's own carries the operating system's name."""
+    if is_private(entropy):
+        return OperatingSystemEntropy().stamp
+    if type(entropy) is InsecureSeededEntropy:
+        return entropy.stamp
+    return f"CUSTOM source {type(entropy).__name__}: not known to be private"
+
+
 def words(entropy: Entropy, count: int) -> Words:
     """`count` uniform 64-bit words."""
     return np.frombuffer(entropy.take(8 * count), dtype=np.uint64)
