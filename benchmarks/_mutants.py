@@ -35,11 +35,6 @@ MUTANTS: list[Mutant] = [
         "sampling/draws.py",
         "test_sampling_draws.py",
         (
-            "else Fraction(math.nextafter(noise.step, math.inf))",
-            "else Fraction(noise.step)",
-            "steps fall short of the sensitivity by a rounding",
-        ),
-        (
             "half_pitches -= (1 << FINE_BITS) - 1",
             "half_pitches -= 1 << FINE_BITS",
             "noise is shifted, outputs betray the answer's place",
@@ -53,7 +48,11 @@ MUTANTS: list[Mutant] = [
             "the law is not symmetric",
         ),
         ("if integer_weights(law) is None:\n        raise", "if law.dimension == 0:\n        raise", "unrounded laws are released"),
-        ("else pitch(noise) / 2", "else pitch(noise)", "outputs are told in the wrong unit"),
+        (
+            "else public_pitch(noise.step, noise.domain) / 2",
+            "else public_pitch(noise.step, noise.domain)",
+            "outputs are told in the wrong unit",
+        ),
         ("chunk = max(_CHUNK // d, 1024)", "chunk = max(_CHUNK // d, 1024) + total", "memory grows with the number of draws"),
     ),
     *_in(
@@ -117,11 +116,6 @@ MUTANTS: list[Mutant] = [
             "roundings within the error are decided",
         ),
         (
-            "step = Fraction(math.nextafter(noise.step, math.inf))",
-            "step = Fraction(noise.step)",
-            "steps fall short of the sensitivity by a rounding",
-        ),
-        (
             "def factors(self) -> int:\n        return (self.dimension + 1) // 2",
             "def factors(self) -> int:\n        return self.dimension // 2",
             "the radius has one degree of freedom less",
@@ -172,9 +166,17 @@ MUTANTS: list[Mutant] = [
         "releases/accounting.py",
         "releases/test_ledger_accounting.py interop/test_foreign_in_ledger.py",
         ("max(kept.largest, 0.0) + rounding", "max(kept.largest, 0.0)", "the largest loss is not rounded up"),
-        ("kept.infinite + kept.deviation * (1.0", "kept.infinite + 0.0 * (1.0", "filled centres are not charged to delta"),
-        ("kept.infinite + kept.deviation", "0.0 * kept.infinite + kept.deviation", "failures are not charged to delta"),
-        ("if total.failure > FAILURES * budget.delta:", "if total.failure > budget.delta:", "failures may use delta twice"),
+        (
+            "(kept.infinite + _for_deviation(kept.deviation, budget.epsilon))",
+            "kept.infinite",
+            "filled centres are not charged to delta",
+        ),
+        ("(kept.infinite + _for", "(0.0 + _for", "failures are not charged to delta"),
+        (
+            "if not total.failure <= FAILURES * budget.delta:",
+            "if not total.failure <= budget.delta:",
+            "failures may use delta twice",
+        ),
         ("math.log(budget.delta) + math.log1p(-FAILURES)", "math.log(budget.delta)", "the share for failures is spent twice"),
         ("(self.largest + other.largest) * up", "max(self.largest, other.largest) * up", "largest losses do not add up"),
         (
@@ -205,7 +207,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/renyi.py",
-        "privacy/test_renyi.py",
+        "privacy/test_renyi.py privacy/test_edges.py",
         ("if table.infinite > 0 or table.deviation > 0:", "if table.deviation > 0:", "mass off the support is forgotten"),
         (
             "return max(table_divergence(table, order) for",
@@ -225,14 +227,23 @@ MUTANTS: list[Mutant] = [
             "first = math.log(order / (2.0 * order - 1.0)) + (order - 2.0) * ratio",
             "Laplace noise at too small a divergence",
         ),
+        ("min(classic, improved + rounding)", "min(classic, improved - rounding)", "conversions are rounded down"),
         ("return table.largest * (1.0 + _ROUNDING)", "return table.largest * (1.0 - 1e-9)", "pure privacy is rounded down"),
     ),
     *_in(
         "privacy/ball.py",
-        "privacy/test_ball.py",
+        "privacy/test_ball.py test_steps.py",
         ("p[-1] *= 2.0", "p[-1] *= 1.0", "half the mass at loss 0 is forgotten"),
-        ("pitches * pitch * math.sqrt(noise.dimension)", "pitches * pitch", "the cube's corner is taken to be as near as its face"),
-        ("else float(math.ceil(ratio))", "else float(math.floor(ratio))", "sensitivities are rounded down to the lattice"),
+        (
+            "half = float(ratio) * math.sqrt(noise.dimension) if",
+            "half = float(ratio) if",
+            "the cube's corner is taken to be as near as its face",
+        ),
+        (
+            "math.ceil(Fraction(sensitivity) / pitch)",
+            "math.floor(Fraction(sensitivity) / pitch)",
+            "sensitivities are rounded down to the lattice",
+        ),
         (
             "return (self.dimension - 1.0) / a * ratio",
             "return (self.dimension - 2.0) / a * ratio",
@@ -314,13 +325,17 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
-        "classic.py",
-        "privacy/test_attacks.py test_classic.py",
+        "steps.py",
+        "test_steps.py",
         (
-            "if m < 1 or abs(ratio - m) > 8.0 *",
-            "if m < 1 or abs(ratio - m) > 8e6 *",
-            "a sensitivity above the lattice's steps is rounded down",
+            "return math.ceil(math.ldexp(mantissa, _BITS))",
+            "return math.floor(math.ldexp(mantissa, _BITS))",
+            "steps fall short of the sensitivity",
         ),
+        ("_MARGIN = Fraction(1, 1 << 30)", "_MARGIN = Fraction(0)", "callers who round are further apart than was judged"),
+        ("m = math.ceil(exact / wide)", "m = round(exact / wide)", "a sensitivity above the steps is judged as less"),
+        ("exact_step(step) / PLACES", "Fraction(step) / PLACES", "the sampler's step is not the judge's"),
+        ("if Fraction(step) < wanted:", "if Fraction(step) < 0:", "a step that was rounded to the nearest falls short"),
     ),
     *_in(
         "privacy/tables.py",
@@ -355,7 +370,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/single.py",
-        "privacy/test_single.py privacy/test_enclosure.py privacy/test_composition.py",
+        "privacy/test_single.py privacy/test_edges.py privacy/test_enclosure.py privacy/test_composition.py",
         (
             "np.maximum(finite * (1.0 + self._sum_rounding), some) + self.infinite",
             "np.maximum(finite * (1.0 + self._sum_rounding), some) + 0.0",
@@ -367,9 +382,16 @@ MUTANTS: list[Mutant] = [
             "the best shift instead of the worst",
         ),
         (
-            "self.infinite + other.infinite - self.infinite * other.infinite,",
+            "min((self.infinite + other.infinite - self.infinite * other.infinite) * (1.0 + 4.0 * ULP), 1.0),",
             "max(self.infinite, other.infinite),",
             "unbounded losses do not add up",
+        ),
+        ("infinite=min(self.infinite + removed, 1.0),", "infinite=self.infinite,", "losses set aside are forgotten"),
+        ("raised=self.raised + removed,", "raised=self.raised,", "lower bounds count losses set aside as infinite"),
+        (
+            "return min(mass * (1.0 + mass_error + ULP * (terms + 4)), 1.0)",
+            "return min(mass * (1.0 - mass_error), 1.0)",
+            "the mass of unbounded loss is rounded down",
         ),
         (
             "(1.0 - self._sum_rounding) - self.raised * (1.0 + 1e-9)",
@@ -385,7 +407,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/compose.py",
-        "privacy/test_composition.py privacy/test_enclosure.py privacy/test_attacks.py",
+        "privacy/test_edges.py privacy/test_enclosure.py privacy/test_attacks.py privacy/test_composition.py",
         (
             "total = (value + error + beyond) * (1.0 + rounding)",
             "total = (value + error) * (1.0 + rounding)",
@@ -408,11 +430,20 @@ MUTANTS: list[Mutant] = [
             "the window is taken to hold everything",
         ),
         ("_WRAP = 27.0", "_WRAP = 2.0", "the window wraps an eighth of the mass"),
-        ("error = self.point_error * points + ULP * size * summed", "error = 0.0", "the error of the transform is forgotten"),
+        (
+            "error = self.point_error * self._weight_above() + 4.0 * ULP * size * value",
+            "error = 0.0",
+            "the error of the transform is forgotten",
+        ),
+        (
+            "kink = coarser * max(_KINK * epsilon,",
+            "kink = coarser * max(_KINK + epsilon,",
+            "kinks of the profile are moved by a coarse pitch",
+        ),
     ),
     *_in(
         "privacy/loss.py",
-        "privacy/test_composition.py privacy/test_enclosure.py privacy/test_attacks.py",
+        "privacy/test_edges.py privacy/test_enclosure.py privacy/test_attacks.py privacy/test_composition.py",
         ("budget = delta - self._infinite", "budget = delta", "unbounded losses are not charged"),
         ("allowed = budget - truncated", "allowed = budget", "cut-off losses are not charged"),
         ("gaussian += count * loss.mu**2", "gaussian += loss.mu**2", "Gaussian releases are counted once"),

@@ -206,12 +206,6 @@ def test_uniforms_too_near_their_ends_draw_more_bits():
     assert found == [math.floor(place + Fraction(1, 2)) for place in precise(layout, uniforms, angles, 512, Fraction(1000))]
 
 
-def test_steps_that_are_no_simple_fraction_span_the_sensitivity():
-    for step in (math.pi / 10, math.sqrt(2.0), 0.1234567890123):
-        pitch = ball_pitch(BallNoise(4.0, 3, step))
-        assert Fraction(step) < pitch * 2**16 <= Fraction(math.nextafter(step, math.inf))
-
-
 def test_undecided_roundings_draw_more_bits():
     """At a half-integer 256 bits do not decide; with the words at hand the answer then depends on the bits that follow."""
     layout = _Layout(2)

@@ -1,7 +1,5 @@
 """What a plan, a source or a table may not be, each with the sentence that says so."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from leastnoise.releases.plan import Key, Plan, Statistic
 from leastnoise.releases.plan_file import plan_from
 from leastnoise.releases.run import release
 from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, Frame, ParquetFile
-from leastnoise.releases.table import extra, open_table
+from leastnoise.releases.table import open_table
 
 COUNT = (Statistic("count"),)
 ALONE = {"one_row_per_person": True}
@@ -107,12 +105,6 @@ def test_parquet_files_by_a_pattern(tmp_path):
         assert with_two.expression.count().to_pyarrow().as_py() == 6
     finally:
         with_two.close()
-
-
-def test_what_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(UnsupportedError, match=r"This needs polars: pip install 'leastnoise\[tables\]'"):
-        extra("polars", "tables")
 
 
 def test_engines_without_progress_are_served_without_it(monkeypatch):
