@@ -50,25 +50,32 @@ def applied(mutant: Mutant, folder: Path) -> Path:
 def tested(source: Path, tests: Sequence[str]) -> tuple[int, str]:
     """The exit code of the tests against the package in `source`, and their first failure or last words."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *(f"tests/{name}" for name in tests)]
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
-        found = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
-        )
+        found = _run(command, source)
     except subprocess.TimeoutExpired:
         return 1, f"more than {MOST_SECONDS:g} s"
-    failed = re.search(r"^FAILED \S*?::(.+?)(?: - .*)?$", found.stdout, re.MULTILINE)
+    failed = re.search(r"^(?:FAILED|ERROR) (?:\S*?::)?(.+?)(?: - .*)?$", found.stdout, re.MULTILINE)
     return found.returncode, failed[1] if failed else (found.stdout + found.stderr).strip()[-300:]
+
+
+def _run(command: list[str], source: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
 
 
 def judged(mutant: Mutant) -> Outcome:
     """What the tests say of one mutant."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        code, words = tested(applied(mutant, Path(folder)), mutant.tests)
-    if code not in (0, 1):  # neither passed nor failed: the change broke an import, or a test is not there
-        raise RuntimeError(f"The tests of a mutant of {mutant.file} could not run ({mutant.mutated!r}): {words}")
-    return Outcome(mutant, code == 1, words if code == 1 else "", time.monotonic() - start)
+        source = applied(mutant, Path(folder))
+        module = "leastnoise." + mutant.file.removesuffix(".py").replace("/", ".")
+        where = _run([sys.executable, "-c", f"import {module} as it; print(it.__file__)"], source)
+        if not where.stdout.startswith(str(source)):  # a mutant must look like an answer; and not be passed over
+            raise RuntimeError(f"A mutant of {mutant.file} cannot be imported ({mutant.mutated!r}): {where.stdout}{where.stderr}")
+        code, words = tested(source, mutant.tests)
+    if code not in (0, 1, 2):  # neither passed nor failed nor stopped: a test is not there
+        raise RuntimeError(f"The tests of a mutant of {mutant.file} could not run: {words}")
+    return Outcome(mutant, code != 0, words if code else "", time.monotonic() - start)
 
 
 def main(files: Sequence[str] = ()) -> None:

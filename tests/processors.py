@@ -21,9 +21,8 @@ _AVX2 = ("AVX2", "FMA3", "X86_V3")
 def units() -> set[str]:
     """The vector units that numpy would use here and can be told not to."""
     code = (
-        "import numpy\n"
-        "core = getattr(numpy, '_core', None) or numpy.core\n"
-        "found = core._multiarray_umath\n"
+        "try:\n    from numpy._core import _multiarray_umath as found\n"
+        "except ImportError:\n    from numpy.core import _multiarray_umath as found\n"
         "print(*(name for name in found.__cpu_dispatch__ if found.__cpu_features__.get(name)))"
     )
     here = {name: value for name, value in os.environ.items() if name != "NPY_DISABLE_CPU_FEATURES"}
