@@ -73,6 +73,7 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     limits = Limits(workers=workers or min(os.cpu_count() or 1, 4))
     config = uvicorn.Config(
         application(limits, names, started),
+        log_config=None,  # its own would close every log handler of the process, and with absl's the standard streams
         log_level="error",
         access_log=False,
         server_header=False,
