@@ -11,6 +11,7 @@ from typing import Any
 
 from leastnoise.errors import InvalidParameterError
 from leastnoise.extras import required
+from leastnoise.storage import write_whole
 
 SUFFIXES = (".png", ".svg", ".pdf")
 OURS, PUBLISHED = "our design", "published method (Alg. 3)"
@@ -86,7 +87,7 @@ class Sheet:
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
         with _matplotlib("matplotlib").rc_context({**_SIZES, "svg.fonttype": "none", "svg.hashsalt": "leastnoise"}):
             self.figure.savefig(content, format=suffix[1:], dpi=130, metadata=metadata)
-        Path(path).write_bytes(content.getvalue())
+        write_whole(path, content.getvalue())
 
 
 def grid(axes: Any) -> None:
