@@ -216,8 +216,8 @@ MUTANTS: list[Mutant] = [
         ),
         ("+ (a * a + a + 1.0) * near**2 / 12.0", "- (a * a + a + 1.0) * near**2 / 12.0", "small losses are valued too low"),
         (
-            "divergence + math.log1p(-1.0 / order) - (",
-            "divergence + 2.0 * math.log1p(-1.0 / order) - (",
+            "divergence + math.log((order - 1.0) / order) - (",
+            "divergence + 2.0 * math.log((order - 1.0) / order) - (",
             "the conversion gives too small an epsilon",
         ),
         ("return order * 0.5 * loss.mu**2", "return order * 0.25 * loss.mu**2", "Gaussian noise at half its divergence"),
