@@ -446,7 +446,7 @@ MUTANTS: list[Mutant] = [
         "privacy/test_edges.py privacy/test_enclosure.py privacy/test_attacks.py privacy/test_composition.py",
         ("budget = delta - self._infinite", "budget = delta", "unbounded losses are not charged"),
         ("allowed = budget - truncated", "allowed = budget", "cut-off losses are not charged"),
-        ("gaussian += count * loss.mu**2", "gaussian += loss.mu**2", "Gaussian releases are counted once"),
+        ("squares.append(count * loss.mu**2)", "squares.append(loss.mu**2)", "Gaussian releases are counted once"),
         (
             "sum(count * math.log1p(-loss.infinite) for loss, count in self.parts)",
             "sum(math.log1p(-loss.infinite) for loss, count in self.parts)",
