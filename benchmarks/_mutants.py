@@ -453,7 +453,7 @@ MUTANTS: list[Mutant] = [
             "unbounded losses of one release",
         ),
         ("return high\n\n\ndef _surely_infinite", "return low\n\n\ndef _surely_infinite", "the epsilon returned does not hold"),
-        ("value - given_up - n * _RAISED - self._raised", "value + given_up", "the lower bound is none"),
+        ("value - given_up - n * _RAISED - raised", "value + given_up", "the lower bound is none"),
         (
             "total = sum(count * max(loss.largest, 0.0) for",
             "total = sum(max(loss.largest, 0.0) for",
