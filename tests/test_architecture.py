@@ -12,7 +12,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "leastnoise"
 LAYERS = [
     {"texts"},
     {"errors", "digits"},
-    {"shells", "steps"},
+    {"shells", "steps", "extras"},
     {"overlap", "cost"},
     {"noise"},
     {"closed_form", "lattice"},

@@ -314,6 +314,12 @@ def test_both_answers_reach_the_same_places_but_for_what_is_charged() -> None:
     assert 0 < mass <= Fraction(1e-8) * Fraction(1e-6)
 
 
+def test_more_shells_than_the_tables_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastnoise.sampling.draws._MOST_SHELLS", 8)
+    with pytest.raises(InvalidParameterError, match="fewer than 8"):
+        exact(discrete_gaussian(7.25), delta=1e-6).sample(1)
+
+
 def test_huge_single_answers_and_ragged_lists() -> None:
     assert np.asarray(release(REAL, 1e308, entropy=InsecureSeededEntropy(1), not_private=True).floats()).shape == ()
     with pytest.raises(InvalidParameterError, match="answers=<not shown>"):

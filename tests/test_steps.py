@@ -151,3 +151,11 @@ def test_any_step_that_is_made_spans_its_sensitivity(s: float, m: int) -> None:
 def test_numbers_below_the_normal_range_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="to be large enough to be cut into 3 steps"):
         step_of(5e-324, 3)
+
+
+@given(st.floats(1e-6, 1e6), st.integers(1, 1000))
+def test_the_places_of_the_steps_that_are_judged_span_the_sensitivity(s: float, m: int) -> None:
+    """Also for a step that a caller gives, s/m rounded to the nearest: the lattice is that of the exact step, not of the float."""
+    judged = shift_in_steps(s, s / m)
+    assert judged * PLACES * public_pitch(s / m, "real") >= Fraction(s)
+    assert places(public_pitch(s / m, "real"), s) <= judged * PLACES

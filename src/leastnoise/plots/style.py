@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.errors import InvalidParameterError
+from leastnoise.extras import required
 from leastnoise.storage import write_whole
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -140,6 +141,4 @@ def plain(text: str, most: int = 40) -> str:
 
 
 def _matplotlib(module: str) -> Any:
-    from leastnoise.releases.table import extra
-
-    return extra(module, "plots")
+    return required(module, "plots")

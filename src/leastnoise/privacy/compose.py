@@ -104,17 +104,15 @@ class Window:
         return math.exp(-self.theta * gap) * (float(gained[index]) - math.expm1(-gap) * float(discounted[index]))
 
     def _weight_above(self) -> float:
-        """Σ_{s>ε} e^(−θ(s−ε)) (1 − e^(ε−s)) over the grid: what an error of 1 at every point comes to, at most.
+        """What an error of 1 at every point above ε comes to, at most: Σ_k e^(−θx_k) (1 − e^(−x_k)), x_k in (kh, (k+1)h].
 
-        1/(1 − e^(−θh)) − 1/(1 − e^(−(θ+1)h)) for the points beyond the first, which itself counts at most 1 − e^(−h).
+        That is at most Σ_{k≥0} a^k (1 − e^(−(k+1)h)) = (1 − e^(−h))/((1 − a)(1 − a e^(−h))), a = e^(−θh).
         """
         h, size = self.pitch, float(self.tilted.size)
         flat = size * -math.expm1(-h * size)
-        first = -math.expm1(-h)
         if self.theta * h < 1e-12:
-            return flat + first
-        beyond = first * math.exp(-self.theta * h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h))
-        return min(flat, beyond) + first
+            return flat
+        return min(flat, -math.expm1(-h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h)))
 
     def _wrapped(self, epsilon: float) -> float:
         """Bound on what mass from below the window adds to the sums above ε, W being the window's width.
@@ -301,13 +299,14 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
         coefficient_error += count * (unit + 4.0 * ULP)  # Σ folded = 1
     tilted = np.roll(fft.irfft(spectrum, size), -(first % size))
     size_of = np.abs(spectrum)
-    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| < 1/2.
+    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| is below |a|/2, and where
+    # it is not, both products of two factors or more are below (3 Σ count·|e|)².
     if coefficient_error > 0.01:
         raise AccountingError(f"Floating-point error of {sum(counts)} compositions cannot be bounded; use fewer grid points.")
     with np.errstate(divide="ignore", invalid="ignore"):
         leverage = np.where(smallest > 0, np.minimum(size_of / smallest, 1.0), 1.0)
     point_error = (2.0 * coefficient_error * float(np.sum(leverage)) + unit * float(np.sum(size_of))) * 2.0 / size
-    point_error += _NEGLIGIBLE * len(counts)
+    point_error += _NEGLIGIBLE * len(counts) + 10.0 * coefficient_error**2
     window = Window(
         pitch=pitch,
         first=first,

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.errors import PlanError
+from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger
@@ -34,7 +35,7 @@ from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.table import Counts, Table, aggregate, extra, open_table
+from leastnoise.releases.table import Counts, Table, aggregate, open_table
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
 from leastnoise.storage import write_whole

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import io
 import os
 import warnings
@@ -36,6 +35,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
+from leastnoise.extras import required as extra
 from leastnoise.releases import duck
 from leastnoise.releases.plan import Key, Plan, Values
 from leastnoise.releases.scan import executed
@@ -56,14 +56,6 @@ _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
-
-
-def extra(module: str, name: str) -> Any:
-    """An optional package, or an error that says what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise UnsupportedError(f"This needs {module}: pip install 'leastnoise[{name}]'.") from None
 
 
 def _withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:
