@@ -198,7 +198,7 @@ def test_the_name_of_a_file_is_printed_with_escapes(how: str, tmp_path: Path, mo
         assert not any(fault(line) for line in lines), done.output
 
 
-LEDGER_PLACES = ["note", "stamp", "plan_hash", "dataset", "time", "result_hash"]
+LEDGER_PLACES = ["note", "stamp", "plan_hash", "dataset", "time", "result_hash", "rule", "relation", "draws", "law"]
 
 
 @pytest.mark.parametrize("place", LEDGER_PLACES)
@@ -211,7 +211,9 @@ def test_no_forged_text_of_a_ledger_reaches_a_terminal(place: str, how: str, tmp
         entry = ledger.spend("d", [Spend(discrete_gaussian(30.0))], plan_hash="p")
         ledger.release_done(entry.id, "r")
     forge(path, place, FORGED[how])
-    for words in (["show"], ["check"], ["export", "--format", "csv"]):
+    with Ledger(path, read_only=True) as ledger:
+        assert not any(fault(problem) for problem in ledger.check().problems)
+    for words in (["show"], ["check"], ["export", "--format", "csv"], ["export", "--format", "json"]):
         done = CliRunner().invoke(main, ["ledger", words[0], str(path), *words[1:]], prog_name="leastnoise")
         assert not any(fault(line) for line in done.output.split("\n")), (words, done.output)
         assert "epsilon = 0.01" not in [line.strip() for line in done.output.splitlines()]
@@ -227,7 +229,11 @@ def forge(path: Path, place: str, text: str) -> None:
     last = chain.START
     for number, kind, content in rows:
         data = json.loads(content)
-        if place in data and kind != "ledger":
+        if place == "draws" and kind == "release":
+            data["draws"][0]["law"] = text
+        elif place == "law" and kind == "release":
+            data["draws"][0]["law"] = with_law(connection, {"kind": text, text: [text]})
+        elif place in data and kind != "ledger":
             data[place] = text
         written = chain.canonical(data)
         digest = chain.event_hash(number, kind, written, last)
@@ -241,6 +247,12 @@ def forge(path: Path, place: str, text: str) -> None:
     connection.close()
 
 
+def with_law(connection: sqlite3.Connection, law: Any) -> str:
+    content = chain.canonical(law)
+    connection.execute("INSERT INTO laws VALUES (?, ?)", (chain.text_digest(content), content))
+    return chain.text_digest(content)
+
+
 @pytest.mark.parametrize("how", FORGED)
 def test_no_forged_text_enters_a_ledger(how: str, tmp_path: Path) -> None:
     with Ledger(tmp_path / "budget.ledger") as ledger:
@@ -252,3 +264,120 @@ def test_no_forged_text_enters_a_ledger(how: str, tmp_path: Path) -> None:
             with pytest.raises(InvalidParameterError):
                 ledger.spend("d", spends, **{"plan_hash": "p", place: FORGED[how]})
         assert not ledger.entries()
+
+
+LAW = artefact_text(certify(exact(discrete_gaussian(3.0), delta=1e-6), delta=1e-6))
+USE = ["--epsilon", "1", "--delta", "1e-6"]
+ASKED = ["--delta", "1e-6", "--sigma", "8"]
+
+
+def commands(text: str) -> list[list[str]]:
+    """A forged text wherever a command takes one."""
+    return [
+        [text],
+        ["design", "--" + text],
+        ["design", "--delta", text],
+        ["design", *ASKED, "--out", f"{text}/x"],
+        ["design", *ASKED, "--domain", text],
+        ["design", *ASKED, "--plot", text],
+        ["compare", "--delta", text],
+        ["sample", "law.json", "--count", text],
+        ["verify", "law.json", text],
+        ["release", text, "--no-ledger"],
+        ["release", "plan.toml", "--ledger", text],
+        ["release", "plan.toml", "--no-ledger", "--scratch", text],
+        ["release", "plan.toml", "--no-ledger", "--out", text],
+        ["ledger", text],
+        ["ledger", "open", "budget.ledger", text, *USE],
+        ["ledger", "open", "budget.ledger", "d", *USE, "--rule", text],
+        ["ledger", "show", text],
+        ["ledger", "check", text],
+        ["ledger", "check", "budget.ledger", "--head", text],
+        ["ledger", "export", text],
+        ["ledger", "spend", "budget.ledger", text, "law.json", "--plan", "p"],
+        ["ledger", "spend", "budget.ledger", "d", "law.json", "--plan", text],
+        ["ledger", "spend", "budget.ledger", "d", "law.json", "--plan", "p", "--note", text],
+        ["perturb", text, "answers.csv"],
+        ["perturb", "law.json", text],
+        ["perturb", "law.json", "answers.csv", "--header", "--column", "no" + text],
+        ["perturb", "law.json", "answers.csv", "--delimiter", text],
+        ["perturb", "law.json", "answers.csv", "--out", f"{text}/x"],
+        ["completion", text],
+        ["reproduce", text],
+        ["reproduce", "fig1", "--processes", text],
+        ["serve", "--host", text],
+        ["serve", "--port", text],
+    ]
+
+
+@pytest.mark.parametrize("how", NAMES)
+def test_what_is_typed_is_quoted_with_escapes(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person pastes what somebody sent: every command refuses it without drawing it."""
+    monkeypatch.chdir(tmp_path)
+    Path("law.json").write_text(LAW, encoding="utf-8")
+    named = "column" if how == "surrogate" else FORGED[how].replace("\n", " ").replace("\r", " ")
+    Path("answers.csv").write_text(f"{named},b\n1,2\n", encoding="utf-8")
+    with Ledger("budget.ledger") as ledger:
+        ledger.open_dataset("d", epsilon=1.0, delta=1e-6)
+    for words in commands(FORGED[how]):
+        done = CliRunner().invoke(main, words, prog_name="leastnoise")
+        assert done.exit_code in (1, 2), (words, done.output)
+        assert isinstance(done.exception, SystemExit), words
+        lines = done.output.removesuffix("\n").split("\n")
+        assert len(lines) == (2 if "--head" in words else 1), (words, done.output)
+        assert not any(fault(line) for line in lines), (words, done.output)
+
+
+@pytest.mark.parametrize("how", [how for how in FORGED if how not in ("surrogate", "nul", "escape", "line")])
+def test_the_header_of_a_csv_file_is_quoted_with_escapes(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("ibis")
+    monkeypatch.chdir(tmp_path)
+    Path("visits.csv").write_text(f"a{FORGED[how]},b\n1,2\n", encoding="utf-8")
+    Path("plan.toml").write_text(
+        'name = "p"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n'
+        '[source]\ncsv = "visits.csv"\n[[statistic]]\nkind = "count"\ngroup_by = { g = ["x"] }\n',
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(main, ["release", "plan.toml", "--no-ledger"], prog_name="leastnoise")
+    assert done.exit_code == 2
+    assert "no column 'g'; it has a" in done.output
+    assert not fault(done.output.removesuffix("\n"))
+
+
+def on_a_terminal(words: list[str]) -> str:
+    """What a command writes to a terminal."""
+    import os
+    import pty
+    import subprocess
+
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-m", "leastnoise", *words], stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # Linux: the other side is closed
+                part = b""
+            if not part:
+                break
+            seen += part
+    os.close(ours)
+    assert process.returncode == 0
+    return seen.decode("utf-8").replace("\r\n", "\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_cells_that_pass_through_cannot_repaint_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a pipe or a file they go as they are."""
+    monkeypatch.chdir(tmp_path)
+    forged = "pa\u200btients \x1b[2K\u202e"
+    Path("law.json").write_text(LAW, encoding="utf-8")
+    Path("answers.csv").write_text(f"{forged};b\ttab\n1;2\n", encoding="utf-8")
+    words = ["perturb", "law.json", "answers.csv", "--header", "--delimiter", ";", "--column", forged]
+    painted = on_a_terminal(words).split("\n")
+    assert painted[0] == "pa\\u200btients \\x1b[2K\\u202e;b\ttab"
+    assert not any(fault(line, lines=True) for line in painted)
+    piped = CliRunner().invoke(main, words, prog_name="leastnoise").stdout
+    assert piped.startswith(f"{forged};b\ttab\n")

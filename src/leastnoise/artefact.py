@@ -46,7 +46,7 @@ from leastnoise.privacy.tables import single_loss
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
 from leastnoise.steps import public_pitch
 from leastnoise.storage import answers_of_a_draw, json_float, json_integer, read_text, write_whole
-from leastnoise.texts import fault
+from leastnoise.texts import fault_within
 
 FORMAT = "leastnoise.artefact"
 VERSION = 1
@@ -283,7 +283,9 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
 
 def _artefact(content: dict[str, Any], where: str) -> Artefact:
     try:
-        _check_texts(content)
+        unseen = fault_within(content)
+        if unseen:
+            raise ValueError(f"a text has the unseen character {unseen}")
         _only_known_fields(content)
         law, guarantee, charges, accountant = content["law"], content["guarantee"], content["charges"], content["accountant"]
         if accountant["name"] != ACCOUNTANT:
@@ -303,19 +305,6 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
         )
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, LeastNoiseError) as error:
         raise InvalidFileError(f"{where!r} does not describe a law with a guarantee: {error}") from None
-
-
-def _check_texts(content: Any) -> None:
-    """A ValueError where a text of the file has letters that cannot be seen."""
-    left = [content]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            left += (*one, *one.values())
-        elif isinstance(one, list):
-            left += one
-        elif isinstance(one, str) and fault(one):
-            raise ValueError(f"a text has the unseen character {fault(one)}")
 
 
 _FIELDS: Mapping[str, set[str] | None] = {

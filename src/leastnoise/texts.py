@@ -12,6 +12,7 @@ The one rule: every letter is assigned and visible, or is a space. What enters a
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 # Controls, formats (bidirectional ones too), surrogates, private use, unassigned, line separators.
 _REFUSED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -37,6 +38,20 @@ def fault(text: str, *, lines: bool = False) -> str | None:
     for letter in text:
         if not (is_plain(letter) or (lines and letter in "\n\t")):
             return f"U+{ord(letter):04X}"
+    return None
+
+
+def fault_within(content: Any) -> str | None:
+    """The first letter that may not stand in one of the texts of plain JSON data."""
+    left = [content]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += (*one, *one.values())
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, str) and fault(one):
+            return fault(one)
     return None
 
 

@@ -489,7 +489,7 @@ def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool
         )
     else:
         for problem in found.problems:
-            click.echo(f"problem  {shown(problem)}")
+            click.echo(f"problem  {problem}")
         click.echo(f"{'whole' if found.ok else 'NOT WHOLE'}: {found.entries} release(s), head {found.head}")
     if not found.ok:
         raise SystemExit(1)

@@ -282,6 +282,12 @@ def added(uses: Uses, draws: Sequence[Draws]) -> dict[tuple[str, float], int]:
     return total
 
 
+def _grew(before: Account, after: Account) -> bool:
+    """Whether what was spent has not become less: charges are never negative, and rounded up."""
+    charges = [(*one.total.renyi, one.total.largest, one.total.failure, one.simple_sum) for one in (before, after)]
+    return all(then <= now for then, now in zip(*charges, strict=True))
+
+
 class Books:
     """All accounts and entries up to the event `last`, every one of which was verified."""
 
@@ -292,7 +298,16 @@ class Books:
         self.entries: dict[int, Entry] = {}
 
     def follow(self, connection: sqlite3.Connection) -> None:
-        """Take in the events that were added since, by this process or another."""
+        """Take in the events that were added since, by this process or another.
+
+        The ledger examines itself whenever it is used: its tables and triggers, the chain, and what
+        no ledger of this package would hold. `audit` also computes every number again.
+        """
+        if not chain.is_as_made(connection):
+            raise LedgerError(
+                "The tables or triggers of the ledger are not those it was made with: it was changed by "
+                "other means, and nothing is spent from it; see check()."
+            )
         if chain.hash_at(connection, self.last) != self.last_hash:
             raise LedgerError(f"Event {self.last} of the ledger was changed while it was open; see check().")
         for event in chain.events(connection, self.last):
@@ -308,16 +323,27 @@ class Books:
         try:
             data = event.data
             if event.kind == "budget":
-                self.accounts[_shown(data["dataset"])] = Account.of_event(data)
+                name = _shown(data["dataset"])
+                if name in self.accounts:  # the newer one would stand for the older, with nothing spent
+                    raise LedgerError(
+                        f"Event {event.id} declares the budget of {name!r} a second time. Nothing is spent "
+                        "from a ledger that was tampered with; see check()."
+                    )
+                self.accounts[name] = Account.of_event(data)
             elif event.kind == "release":
                 name = _shown(data["dataset"])
                 account = self.accounts[name].after_event(data)
+                if not _grew(self.accounts[name], account):
+                    raise LedgerError(
+                        f"Event {event.id} states that less was spent of {name!r} than before it. Nothing is "
+                        "spent from a ledger that was tampered with; see check()."
+                    )
                 self.accounts[name] = account
                 self.entries[event.id] = replace(entry_of(event), epsilon_after=account.epsilon)
             elif event.kind == "done":
                 self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=_shown(data["result_hash"]))
-            elif event.kind != "ledger":
-                raise LedgerError(f"Event {event.id} of the ledger is of an unknown kind, {event.kind!r}.")
+            elif event.kind != "ledger" or event.id != 1:
+                raise LedgerError(f"Event {event.id} of the ledger is of a kind that cannot stand there, {event.kind!r}.")
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise LedgerError(f"Event {event.id} of the ledger cannot be understood: {error!r}.") from None
 

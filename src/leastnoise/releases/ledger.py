@@ -58,7 +58,9 @@ class Ledger:
 
     Guarantees: under the rule that a data set declares, its releases together are (ε,
     δ)-differentially private; a release that would break this is refused and nothing is written.
-    What is spent is on the disk before `spend` returns. Under the adaptive rule the same holds at
+    What is spent is on the disk, and was read back from there, before `spend` returns. Whatever is
+    asked of it, a ledger that was changed by other means is refused; only `check` goes on and says how.
+    Under the adaptive rule the same holds at
     any moment with what is *spent* in the place of ε, whatever made you stop there.
     """
 
@@ -88,15 +90,17 @@ class Ledger:
         """
         name, budget = dataset_name(name), declared(epsilon, delta, rule, orders)
         with self._writing() as (connection, books):
-            known = books.accounts.get(name)
+            known, event = books.accounts.get(name), None
             if known is None:
-                chain.append(connection, "budget", budget_event(name, budget))
+                event = chain.append(connection, "budget", budget_event(name, budget))
             elif not _same_budget(known.budget, budget, orders is None):
                 there = known.budget
                 raise LedgerError(
                     f"The budget of {name!r} is declared already and cannot be changed: "
                     f"epsilon={there.epsilon!r}, delta={there.delta!r}, rule={there.rule!r}."
                 )
+        if event is not None:
+            self._chain.confirm(event)
         return self.dataset(name)
 
     def spend(
@@ -127,6 +131,7 @@ class Ledger:
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
             event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
+        self._chain.confirm(event, laws.texts)
         return entry_of(event)
 
     def release_done(self, entry_id: int, result_hash: str) -> Entry:
@@ -138,8 +143,11 @@ class Ledger:
                 raise LedgerError(f"There is no release {number} in the ledger.")
             if entry.result_hash not in (None, result):
                 raise LedgerError(f"Release {number} is done already, with another result.")
+            event = None
             if entry.result_hash is None:
-                chain.append(connection, "done", {"entry": number, "time": chain.now(), "result_hash": result})
+                event = chain.append(connection, "done", {"entry": number, "time": chain.now(), "result_hash": result})
+        if event is not None:
+            self._chain.confirm(event)
         with self._reading() as (_, books):
             return books.entries[number]
 
