@@ -72,6 +72,11 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
     metavar="FOLDER",
     help="Where DuckDB makes a private folder for rows that memory has no room for. [default: the system's place]",
 )
+@click.option(
+    "--sealed",
+    is_flag=True,
+    help="Scan the table's file in a process that can read it and nothing else, on Linux; refused where it cannot be sealed.",
+)
 @plot_option
 @json_option
 def release(
@@ -81,6 +86,7 @@ def release(
     preview: bool,
     out: tuple[str, ...],
     scratch: str | None,
+    sealed: bool,
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -118,7 +124,7 @@ def release(
                     told("designing the noise", 0.0)
                     made = mechanism(wanted)
                 else:
-                    done = carry_out(wanted, ledger=book, scratch=scratch, progress=told)
+                    done = carry_out(wanted, ledger=book, scratch=scratch, sealed=sealed, progress=told)
             if preview:
                 _show_preview(wanted, made, book, as_json)
                 return

@@ -166,7 +166,7 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
         connected = duck.connected(folder)
         connected.con.register("ln_frame", _arrow(source.frame))
         return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
-    paths = [duck.plain_path(path, folder) for path in _files(source)]
+    paths = [duck.plain_path(path, folder) for path in declared_files(source)]
     connected = duck.connected(folder, readable=paths)
     is_csv = isinstance(source, CsvFile)
     reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else _read_parquet(paths)
@@ -183,9 +183,9 @@ def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
     return close
 
 
-def _files(source: CsvFile | ParquetFile) -> list[str]:
+def declared_files(source: CsvFile | ParquetFile | DuckDBTable) -> list[str]:
     """The files that are declared. The engine looks for none itself: it may read these alone."""
-    if isinstance(source, CsvFile) or not has_magic(source.path):
+    if not isinstance(source, ParquetFile) or not has_magic(source.path):
         _exists(source.path)
         return [source.path]
     found = sorted(path for path in glob(source.path, recursive=True) if Path(path).is_file())
@@ -496,6 +496,11 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
     rows = {tuple(_label(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
     empty: dict[str, Any] = {}
     return {group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers) for group in block.groups}
+
+
+def no_rows(block: Block) -> Counts:
+    """The integers of a block where the table has no rows."""
+    return _counts(block, [])
 
 
 def _label(key: str | bytes) -> str:
