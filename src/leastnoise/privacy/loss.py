@@ -185,7 +185,7 @@ class PrivacyLoss:
         if found is None:
             return 0.0
         window, kind = found
-        delta -= replace(self, parts=kind)._certainly_infinite  # what is left for the finite losses of this adversary
+        delta -= PrivacyLoss(kind)._certainly_infinite  # what is left for the finite losses of this adversary
         # Walk down from the upper bound until δ is certainly above, then narrow.
         high, step = upper, 4.0 * window.pitch
         low = upper - step
@@ -212,10 +212,10 @@ class PrivacyLoss:
         found = trimmed._lower_window(epsilon)
         if found is None:
             return certain
-        of_one = replace(self, parts=found[1])._certainly_infinite  # of the adversary whose finite losses are counted
+        of_one = PrivacyLoss(found[1])._certainly_infinite  # of the adversary whose finite losses are counted
         return max(of_one + trimmed._lower_delta_at(epsilon, *found), certain)
 
-    def _lower_window(self, epsilon: float) -> tuple[Window, Parts] | None:
+    def _lower_window(self, epsilon: float) -> tuple[Window, tuple[tuple[SingleLoss, int], ...]] | None:
         """A fine window around `epsilon` for one adversary: the shift that is worst at the saddle, where there are several."""
         if not math.isfinite(epsilon) or epsilon >= self._highest:
             return None
