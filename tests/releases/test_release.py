@@ -59,7 +59,11 @@ def test_the_guarantee_is_that_of_the_sampled_laws():
 
 def test_values_are_right_up_to_the_stated_noise():
     table, plan = people(), small()
-    truth = {"count": PEOPLE, "mean of age": float(np.mean(np.floor(table["age"].to_numpy() * 2 + 0.5) / 2))}
+    truth = {
+        "count": PEOPLE,
+        "mean of age": float(np.mean(np.floor(table["age"].to_numpy() * 2 + 0.5) / 2)),
+        "persons with an unreadable value": 0,
+    }
     scores, inside = [], 0
     for seed in range(60):
         done = release(plan, table=table, entropy=InsecureSeededEntropy(seed))
@@ -84,8 +88,10 @@ def test_groups_and_variances():
     table = people()
     done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1))
     ages, groups = table["age"].to_numpy(), table["g"].to_numpy(zero_copy_only=False)
-    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c"]
-    for row, name in zip(done.rows, "abc", strict=True):
+    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c", "g", "age"]
+    assert [row.kind for row in done.rows] == ["variance"] * 3 + ["other keys", "unreadable"]
+    assert abs(done.rows[3].value - np.sum(groups == "x")) < 4.0 * done.rows[3].noise_std
+    for row, name in zip(done.rows[:3], "abc", strict=True):
         assert abs(row.value - np.var(ages[groups == name])) < 4.0 * row.noise_std + 1.0
     assert done.mechanism.layout == "by group"  # a person is in one group: no noise need be shared with the others
     assert done.mechanism.laws[0].uses == 1
@@ -130,7 +136,7 @@ def test_the_spend_is_committed_before_rows_are_read_and_noted_when_done(ledger,
 
     monkeypatch.setattr(run, "aggregate", watched)
     done = release(small(), table=people(), ledger=ledger)
-    assert seen == [None]
+    assert seen == [None, None]  # the statistics, and the unreadable values
     (entry,) = ledger.entries("small")
     assert (entry.id, entry.plan_hash, entry.result_hash) == (done.entry, small().hash, done.hash)
 
@@ -163,13 +169,13 @@ def test_a_batch_may_be_served_in_blocks():
     made = mechanism(plan)
     pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
     laws = (Law(pair, 3, "cube"),)
-    layout = _Layout("joint", (), ((0, tuple(range(5))),))
+    layout = _Layout("joint", (), ((0, tuple(range(7))),))  # two keys and all others, three keys and all others
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
-    assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4,)]
+    assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4, 5), (6,)]
     done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3))
-    truth = {key: people()["g"].to_pylist().count(key) for key in "abc"}
-    for row in done.rows:
-        assert abs(row.value - truth[row.group[-1]]) < 10 * row.noise_std
+    truth = {f"g = {key}": people()["g"].to_pylist().count(key) for key in "abc"}
+    for row in done.rows[:5]:
+        assert abs(row.value - truth[row.group]) < 10 * row.noise_std
         assert row.noise_std == pytest.approx(pair.std)
 
 
@@ -255,11 +261,11 @@ def test_the_three_data_sets_of_table_1(name, tmp_path):
     pytest.importorskip("sklearn")
     plan = three_sets.plan(name, tmp_path)
     done = release(plan)
-    assert len(done.rows) == 10
+    assert [row.kind for row in done.rows] == ["mean"] * 10 + ["unreadable"] * 10
     assert done.epsilon <= 1.05
     assert done.mechanism.laws[0].noise.dimension == 10  # one joint draw for the ten means
     assert done.mechanism.gaussian_factor > 1.5
-    for row, statistic in zip(done.rows, plan.statistics, strict=True):
+    for row, statistic in zip(done.rows[:10], plan.statistics, strict=True):
         reach = statistic.upper - statistic.lower
         assert row.noise_std == pytest.approx(done.mechanism.laws[0].noise.std * reach / statistic.public_n, rel=0.01)
         assert statistic.lower - 5 * row.noise_std < row.value < statistic.upper + 5 * row.noise_std

@@ -158,6 +158,8 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
     click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}, {done.engine}\n")
+    for sentence in done.cautions:
+        click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
     head = ["statistic", *(["group"] if grouped else []), "value", "± 95 %"]
     cells = [

@@ -20,12 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.releases.keys import Key, group_titles
 from leastnoise.releases.mechanism import Mechanism
-from leastnoise.releases.plan import Plan, Statistic, group_titles
-from leastnoise.releases.sensitivity import answers_in
+from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.releases.sensitivity import answers_in, is_unreadable
 from leastnoise.sampling import InsecureSeededEntropy, draw
 
 CONFIDENCE = 0.95
+CHECKS = ("other keys", "unreadable")  # the kinds of rows that are no statistics of the plan
+UNREADABLE = "persons with an unreadable value"
 _TRIALS = 10_000  # the 95 % quantile of |error| is then known to about 1 %
 
 Floats = NDArray[np.float64]
@@ -33,7 +36,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Row:
-    """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any post-processing."""
+    """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any post-processing.
+
+    The rows of the checks are of kind "other keys" (with the columns of the grouping as `group`) and
+    "unreadable" (with the column).
+    """
 
     statistic: str
     kind: str
@@ -55,10 +62,15 @@ class Row:
         }
 
 
+def block_numbers(made: Mechanism) -> dict[tuple[Key, ...], int]:
+    """The block of each grouping."""
+    return {block.group_by: b for b, block in enumerate(made.blocks) if not is_unreadable(block)}
+
+
 def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]:
-    """The statistics from the noisy answers, one for each entry of the mechanism and in its own units."""
+    """The statistics from the noisy answers, one for each entry of the mechanism and in its own units, and the checks."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
+    blocks = block_numbers(made)
     again = Again(made)
     found = []
     noise = (0.0, 0.0)
@@ -73,7 +85,35 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]
                 found.append(Row(statistic.name, statistic.kind, title, value, *noise))
             else:
                 found.append(_row(statistic, title, used, made, noisy, again))
-    return tuple(found)
+    return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(made)))
+
+
+@dataclass(frozen=True)
+class Check:
+    """What tells whether keys and numbers were read as they were meant: one entry, and its name."""
+
+    entry: int
+    statistic: str
+    kind: str
+    group: str
+
+
+def checks(made: Mechanism) -> list[Check]:
+    """The checks of a release."""
+    found = []
+    for i, entry in enumerate(made.entries):
+        block = made.blocks[entry.block]
+        if is_unreadable(block):
+            found.append(Check(i, UNREADABLE, "unreadable", entry.answer.column))
+        elif entry.group == len(block.groups):
+            named = ", ".join(key.column for key in block.group_by)
+            found.append(Check(i, f"{entry.answer.measure} with other keys", "other keys", named))
+    return found
+
+
+def _check_row(check: Check, value: float, made: Mechanism) -> Row:
+    law, one = made.law_of[check.entry].noise, made.entries[check.entry].sensitivity
+    return Row(check.statistic, check.kind, check.group, value, law.std * one, law.interval(CONFIDENCE) * one)
 
 
 class Again:
@@ -175,9 +215,9 @@ def processed(plan: Plan, found: Sequence[Row]) -> tuple[Row, ...]:
     changed = []
     for row in found:
         value = values[row.statistic, row.group]
-        if "non-negative" in plan.postprocess and _never_negative(kinds[row.statistic]):
+        if "non-negative" in plan.postprocess and (row.kind in CHECKS or _never_negative(kinds[row.statistic])):
             value = max(value, 0.0)
-        if "integer" in plan.postprocess and row.kind in ("count", "persons", "histogram"):
+        if "integer" in plan.postprocess and row.kind in ("count", "persons", "histogram", *CHECKS):
             value = float(math.floor(value + 0.5))
         changed.append(replace(row, value=value, unprocessed=row.value))
     return tuple(changed)
