@@ -247,12 +247,17 @@ def test_post_processing_is_declared_and_kept_apart():
         Row("by g", "count", "g = a", 60.0, 1.0, 2.0),
         Row("by g", "count", "g = b", 44.0, 1.0, 2.0),
         Row("by g", "count", "g = c", -6.0, 1.0, 2.0),
+        Row("rows with other keys", "other keys", "g", 2.0, 1.0, 2.0),
     ]
-    # The difference of 12 is shared by four equal variances; then −3 becomes 0.
+    # Least squares with non-negativity inside: c is 0, and the 4 that are missing are shared by the four others.
     changed = processed(plan, rows)
-    assert [row.value for row in changed] == [107.0, 63.0, 47.0, 0.0]
-    assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0]
+    assert [row.value for row in changed] == [109.0, 61.0, 45.0, 0.0, 3.0]
+    assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0, 2.0]
     assert processed(small(), rows) == tuple(rows)
+    # 1/(1 + 1/4) for the total, 1 − 1/4 + (1/4)²·4/5 for a group; ± with room for the rounding.
+    assert changed[0].noise_std == pytest.approx(math.sqrt(0.8))
+    assert changed[1].noise_std == pytest.approx(math.sqrt(0.8))
+    assert changed[0].half_width == pytest.approx(2.0 * math.sqrt(0.8) + 0.5)
 
 
 @pytest.mark.slow

@@ -213,7 +213,10 @@ def _divided(of_sum: bool) -> str:
 
 
 def _processed(plan: Plan) -> str:
-    return f", before post-processing ({', '.join(plan.postprocess)})" if plan.postprocess else ""
+    if not plan.postprocess:
+        return ""
+    again = "; recomputed for counts that were made to add up" if "totals" in plan.postprocess else ""
+    return f", before post-processing ({', '.join(plan.postprocess)}){again}"
 
 
 def _gain(made: Mechanism) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leastnoise.digits import above, with_uncertainty
-from leastnoise.releases.estimate import Row
+from leastnoise.releases.estimate import Row, groupings
 from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan
 
@@ -17,14 +17,19 @@ BLIND = 0.25  # share of the persons that a check must be able to see to tell an
 def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[str, ...]:
     """Sentences for the reader; none where the checks are quiet."""
     people = _people(plan, rows)
-    found = [_other_keys(plan, rows, row) for row in rows if row.kind == "other keys"]
+    found = [_other_keys(plan, rows, row, group_by) for row, group_by in _others(plan, rows)]
     found += [_unreadable(row, people) for row in rows if row.kind == "unreadable"]
     found.append(_blind(plan, rows, people))
     return tuple(sentence for sentence in found if sentence)
 
 
-def _other_keys(plan: Plan, rows: Sequence[Row], row: Row) -> str:
-    declared = _declared(plan, rows, row.group)
+def _others(plan: Plan, rows: Sequence[Row]) -> list[tuple[Row, tuple[Key, ...]]]:
+    """The rows of all other keys, each with its grouping."""
+    return list(zip((row for row in rows if row.kind == "other keys"), groupings(plan), strict=False))
+
+
+def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, ...]) -> str:
+    declared = _declared(plan, rows, group_by)
     if not _is_large(row, None if declared is None else declared + row.value):
         return ""
     what = row.statistic.split()[0]
@@ -68,11 +73,10 @@ def _shown(row: Row) -> str:
     return with_uncertainty(row.value, row.half_width)
 
 
-def _declared(plan: Plan, rows: Sequence[Row], columns: str) -> float | None:
+def _declared(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> float | None:
     """How many rows are in the declared groups of a grouping, where that is published."""
     for statistic in plan.statistics:
-        counted = statistic.kind in ("count", "histogram") and _columns(statistic.group_by) == columns
-        if counted and statistic.group_by:
+        if statistic.kind in ("count", "histogram") and statistic.group_by == group_by:
             return sum(row.value for row in rows if row.statistic == statistic.name)
     return None
 
@@ -86,12 +90,8 @@ def _people(plan: Plan, rows: Sequence[Row]) -> float | None:
         if statistic.kind == kind and not statistic.group_by:
             return next(row.value for row in rows if row.statistic == statistic.name)
     if plan.one_row_per_person:
-        for row in rows:
-            declared = _declared(plan, rows, row.group) if row.kind == "other keys" else None
+        for row, group_by in _others(plan, rows):
+            declared = _declared(plan, rows, group_by)
             if declared is not None:
                 return declared + row.value
     return None
-
-
-def _columns(group_by: Sequence[Key]) -> str:
-    return ", ".join(key.column for key in group_by)

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.releases.estimate import Row
-from leastnoise.releases.report import guarantee, in_words, registry, rounded_up, unit, why
+from leastnoise.releases.report import guarantee, in_words, intervals_in_words, registry, rounded_up, unit, why
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -69,8 +69,7 @@ def page(release: Release) -> str:
     curator = f" by {escape(plan.about['curator'])}" if "curator" in plan.about else ""
     warning = "" if release.entropy == "operating system" else f'<p class="warning">{escape(release.entropy)}</p>'
     labelled = (
-        f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. "
-        "The intervals are those of the values before it.</p>"
+        f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. {escape(intervals_in_words(plan))}</p>"
         if plan.postprocess
         else ""
     )

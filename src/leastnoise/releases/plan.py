@@ -225,6 +225,8 @@ class Plan:
         for word in self.postprocess:
             one_of("postprocess", word, POSTPROCESSING)
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
+        if "totals" in self.postprocess:
+            self._check_totals()
         object.__setattr__(self, "about", {str(key): str(value) for key, value in dict(self.about).items()})
 
     def _check_statistics(self) -> None:
@@ -264,6 +266,36 @@ class Plan:
                 "Persons may be in many groups: declare groups_per_person = in how many groups of a group_by one person counts "
                 "at most."
             )
+
+    def _check_totals(self) -> None:
+        """Groups add up to a total only if both are of the same rows.
+
+        With person ids each view keeps rows of its own choice. Of a person with n rows the view without
+        groups keeps min(n, rows_per_person); one with groups keeps as many only if no bound on groups
+        can bite first: if a person may be in as many groups as they may have rows.
+        """
+        counts = [s for s in self.statistics if s.kind in ("count", "histogram")]
+        total = next((s for s in counts if not s.group_by), None)
+        parts = [s for s in counts if s.group_by]
+        if total is None or not parts:
+            raise PlanError(
+                'postprocess = ["totals"] makes counts by group add up to the count of all rows: declare a count '
+                "without group_by and one with it, or leave it out."
+            )
+        if self.one_row_per_person:
+            return
+        rows, in_groups = int(self.rows_per_person or 1), int(self.groups_per_person or 1)
+        every = {part.name: math.prod(len(key.labels) for key in part.group_by) for part in parts}
+        for part in parts:
+            groups = min(in_groups, every[part.name])
+            if min(groups, int(self.rows_per_group or rows)) < rows:
+                each = "" if self.rows_per_group is None else f", {self.rows_per_group} in each,"
+                raise PlanError(
+                    f'postprocess = ["totals"] would spoil both {total.name!r} and {part.name!r}: they are bounded differently. '
+                    f"Of a person {rows} rows count in the first, but only those in {groups} groups{each} in the second, so its "
+                    f'groups are not the parts of the total. Leave "totals" out, or declare rows_per_person = '
+                    f"{min(in_groups, *every.values())} and no rows_per_group."
+                )
 
     @property
     def columns(self) -> tuple[str, ...]:
