@@ -18,6 +18,8 @@ from leastnoise.privacy.renyi import loss_divergence
 from leastnoise.privacy.single import LaplaceLoss
 from leastnoise.steps import exact_step
 
+pytestmark = pytest.mark.portable
+
 EPSILON = {2: 0.306048, 5: 0.673546, 10: 1.206968, 20: 2.046089, 40: 3.295977, 60: 4.288958, 100: 5.922804}
 
 
@@ -188,6 +190,12 @@ def test_sensitivity_is_rounded_up_to_whole_pitches():
     pitch = noise.step / 2**16
     assert ball_loss(noise, 0.25 * pitch).half == pytest.approx(0.5 * pitch * 2.0 / noise.scale, rel=1e-14)
     assert ball_loss(noise, 7.01 * pitch).half == pytest.approx(4.0 * pitch * 2.0 / noise.scale, rel=1e-14)
+
+
+def test_a_quadrature_that_is_not_proven_is_not_used(monkeypatch):
+    monkeypatch.setattr("leastnoise.privacy.ball._QUADRATURE", 0.0)
+    with pytest.raises(AccountingError, match="not accurate enough"):
+        BallLoss(0.5, 5).table(0.01, -1.0, 1.0)
 
 
 def test_what_cannot_be_certified_is_refused():

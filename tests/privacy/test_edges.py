@@ -92,6 +92,17 @@ def test_the_highest_losses_are_set_aside_by_mass() -> None:
             assert trimmed.largest < table.largest
 
 
+@pytest.mark.parametrize("share", [1e-9, 1e-6, 1e-3, 0.5])
+def test_a_delta_hardly_above_the_infinite_mass(share: float) -> None:
+    """What is set aside for rare losses comes out of what δ leaves, not out of δ."""
+    law = LatticeNoise.from_weights([8.0, 7.0, 5.0, 3.0, 1.0, 1e-4], None, domain="integer")
+    loss = PrivacyLoss.of(law).compose(100)
+    lost = loss.delta(1e4)
+    upper = loss.epsilon(min(lost * (1 + share), 0.999))
+    assert 0 < upper < 100 * 12
+    assert loss.epsilon(lost * (1 - 1e-9)) == math.inf
+
+
 def test_delta_is_as_tight_as_epsilon_where_losses_are_rare() -> None:
     loss = PrivacyLoss.of(two_scales(20, 1500, 1.5)).compose(5)
     epsilon = loss.epsilon(1e-6)

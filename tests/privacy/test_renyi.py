@@ -24,6 +24,8 @@ from leastnoise import (
     staircase,
 )
 
+pytestmark = pytest.mark.portable
+
 ORDERS = [1, 1 + 1e-9, 1.0001, 1.006, 1.5, 2, 5.95, 18, 125.01, 1000]
 
 
@@ -93,6 +95,18 @@ def test_laplace_closed_form(order, sigma):
     ours = renyi_divergence(laplace(sigma), order, 1)
     assert ours >= exact
     assert ours <= exact * (1 + 1e-11)
+
+
+def test_pure_privacy_of_laplace_noise_is_its_largest_loss():
+    for sigma in (0.1, 1.0, 30.0):
+        assert renyi_divergence(laplace(sigma), math.inf) == pytest.approx(math.sqrt(2.0) / sigma, rel=1e-12)
+        assert renyi_divergence(laplace(sigma), math.inf) >= math.sqrt(2.0) / sigma
+
+
+def test_odd_divergences_are_refused():
+    for divergence in (-1.0, math.nan, "1"):
+        with pytest.raises(InvalidParameterError, match="divergence"):
+            epsilon_from_renyi(divergence, 2.0, 1e-6)
 
 
 def test_limits_in_the_order():

@@ -20,7 +20,6 @@ from leastnoise.privacy.tables import single_loss
 DEFAULT = Settings()
 _TRIES = 8
 _COARSER = 12
-_SPARE = 1e-5  # share of δ for which the highest losses of all releases are given up
 _LOWER_PITCH = 1.0 / 32.0  # lower bounds work on a finer grid: their gap is about 8 pitches
 _LOWER_SHARE = 1e-3  # and give away this share of δ
 _RAISED = 1e-60  # Gaussian tables raise at most this mass a release from below the grid
@@ -95,16 +94,15 @@ class PrivacyLoss:
             return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=self._highest)
         if self._certain_at_zero <= delta - self._infinite:
             return 0.0
-        # A share of what δ leaves beside the mass of infinite loss: a share of δ itself could be more than that.
-        trimmed = self._without_top(delta - self._infinite)
-        found = min(trimmed._composed_epsilon(delta), self._highest)
+        found = min(self._without_top(delta)._composed_epsilon(delta), self._highest)
         if found == math.inf:
             raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
         return found
 
     def _without_top(self, delta: float) -> PrivacyLoss:
         """The same releases, their highest losses counted as infinite as far as that costs next to nothing of δ."""
-        spare = _SPARE * delta / sum(count for _, count in self.parts)
+        # A share of what δ leaves beside the mass of infinite loss: a share of δ itself could be more than that.
+        spare = self.settings.accuracy * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
         trimmed = tuple(
             (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count) for loss, count in self.parts
         )
@@ -148,7 +146,7 @@ class PrivacyLoss:
             # How much is next to nothing depends on δ: from the best bound so far.
             trimmed = self._without_top(best)
             best = min(best, trimmed._composed_delta(epsilon))
-            if trimmed._infinite - known <= 10.0 * _SPARE * best:
+            if trimmed._infinite - known <= 10.0 * self.settings.accuracy * (best - known):
                 break
         return best
 
@@ -178,14 +176,14 @@ class PrivacyLoss:
             return math.inf if self._certainly_infinite > delta else 0.0
         if (loss := self._exact) is not None:
             return _least(lambda e: float(loss.profile_lower(e)) <= delta, self._highest) * (1.0 - 1e-12)
-        return self._without_top(delta - self._infinite)._composed_epsilon_lower(delta, upper)
+        return self._without_top(delta)._composed_epsilon_lower(delta, upper)
 
     def _composed_epsilon_lower(self, delta: float, upper: float) -> float:
         found = self._lower_window(upper * (1.0 - 1e-9))
         if found is None:
             return 0.0
         window, kind = found
-        delta -= PrivacyLoss(kind)._certainly_infinite  # what is left for the finite losses of this adversary
+        delta -= replace(self, parts=tuple(kind))._certainly_infinite  # what is left for the finite losses of this adversary
         # Walk down from the upper bound until δ is certainly above, then narrow.
         high, step = upper, 4.0 * window.pitch
         low = upper - step
@@ -212,10 +210,10 @@ class PrivacyLoss:
         found = trimmed._lower_window(epsilon)
         if found is None:
             return certain
-        of_one = PrivacyLoss(found[1])._certainly_infinite  # of the adversary whose finite losses are counted
+        of_one = replace(self, parts=tuple(found[1]))._certainly_infinite  # of the adversary whose finite losses are counted
         return max(of_one + trimmed._lower_delta_at(epsilon, *found), certain)
 
-    def _lower_window(self, epsilon: float) -> tuple[Window, tuple[tuple[SingleLoss, int], ...]] | None:
+    def _lower_window(self, epsilon: float) -> tuple[Window, Parts] | None:
         """A fine window around `epsilon` for one adversary: the shift that is worst at the saddle, where there are several."""
         if not math.isfinite(epsilon) or epsilon >= self._highest:
             return None

@@ -59,9 +59,10 @@ def table_divergence(table: TableLoss, order: float) -> float:
         return table.largest * (1.0 + _ROUNDING)
     above = order - 1.0
     if above * table.spread > 600.0:
-        return table.cumulants(above)[0] / above * (1.0 + _ROUNDING) + table.loss_rounding
+        return (table.cumulants(above)[0] + table.mass_error) / above * (1.0 + _ROUNDING) + table.loss_rounding
     # With ρ = P/Q: (g − 1)/(α(α−1)) = Σ q φ(ρ), φ(ρ) = (ρ^α − 1 − α(ρ−1))/(α(α−1)) ≥ 0: no cancellation, smooth as α → 1.
-    excess = (float(np.sum(_excess(table, order))) + _left_out(table) / order) * (1.0 + ULP * table.loss.size)
+    excess = float(np.sum(_excess(table, order))) + _left_out(table) / order
+    excess *= 1.0 + table.mass_error + ULP * table.loss.size
     # A loss is known to `loss_rounding`, which moves the sum by that times E_P[ρ^(α−1) − 1]/(α−1), about √(2·excess) when small.
     excess += table.loss_rounding * (math.sqrt(2.0 * excess) + excess * order)
     if above == 0.0:

@@ -35,6 +35,7 @@ _FAINT = -110.0  # joint laws: pairs of log-probability below this are lumped at
 _FARTHEST = 3_000_000  # shells
 _FAINTEST = 1e-300
 _LARGEST_DEVIATION = 1e-9
+_MOST_STEPS = 1 << 25  # of a shift: its tables take 10 GB
 _LEAST_RATIO = 1e-150
 _MOST_WORK = 10_000_000  # pairs × shifts a non-monotone joint law may need
 
@@ -66,6 +67,10 @@ def _in_range(ratio: float) -> float:
 
 def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
     """The loss for shifts of up to `shift` lattice steps in each coordinate: the corner if the law is monotone, else the worst."""
+    if shift > _MOST_STEPS:
+        raise AccountingError(
+            f"A shift of {shift:.3g} lattice steps is too far to be judged; the sensitivity is too large for this law."
+        )
     if noise.dimension == 1:
         shifts = (shift,) if noise.is_monotone else range(1, shift + 1)
         tables = tuple(_line_table(noise, t) for t in shifts)

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise.ball import BallNoise
 from leastnoise.errors import InvalidParameterError
 from leastnoise.sampling.draws import Draws, _shape, _snapped
-from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, Words, words
+from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, Words, stamp_of, words
 from leastnoise.shells import Floats
 from leastnoise.steps import public_pitch
 
@@ -52,7 +52,7 @@ _REACH = 12.0  # √χ² exceeds √(d+1) by this with probability below e^−72
 def draw_ball(noise: BallNoise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
     """Independent draws, the answers of one draw along a last axis, as whole pitches."""
     source = OperatingSystemEntropy() if entropy is None else entropy
-    return Draws(_Sampler.of(noise).integers(_shape(size), source), public_pitch(noise.step, noise.domain), source.stamp)
+    return Draws(_Sampler.of(noise).integers(_shape(size), source), public_pitch(noise.step, noise.domain), stamp_of(source))
 
 
 def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
@@ -66,7 +66,7 @@ def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | Non
     if places.ndim == 0 or places.shape[-1] != noise.dimension:
         raise InvalidParameterError("shape of answers", places.shape, f"to end in the {noise.dimension} answers of one draw")
     drawn = _Sampler.of(noise).integers(places.shape[:-1], source)
-    return Draws(np.asarray(places + drawn), public_pitch(noise.step, noise.domain), source.stamp)
+    return Draws(np.asarray(places + drawn, dtype=object), public_pitch(noise.step, noise.domain), stamp_of(source))
 
 
 @dataclass(frozen=True, eq=False)

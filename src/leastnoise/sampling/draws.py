@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
-from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy
+from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, stamp_of
 from leastnoise.sampling.tables import AliasTable, FaceTable
 from leastnoise.sampling.weights import integer_weights, lattice_form, rounded
 from leastnoise.steps import PLACES, public_pitch
@@ -41,7 +41,7 @@ _EXACT = Context(prec=10_000)  # digits: more than any float times 2^−1100 has
 class Draws:
     """Whole multiples of `unit`, and the source of their randomness."""
 
-    integers: NDArray[Any]  # int64, or Python integers where those do not suffice
+    integers: NDArray[Any]  # noise: int64; answers with noise: Python's, whatever their size, which the type must not show
     unit: Fraction
     entropy: str
 
@@ -52,6 +52,11 @@ class Draws:
             return np.asarray(scaled / float(self.unit.denominator), dtype=np.float64)
         convert = np.frompyfunc(lambda n: _nearest_float(int(n) * self.unit.numerator, self.unit.denominator), 1, 1)
         return np.asarray(convert(self.integers), dtype=np.float64)
+
+    def words(self) -> NDArray[np.int64]:
+        """The integers as int64; what is beyond is put at its end."""
+        ends = np.iinfo(np.int64)
+        return np.asarray(np.clip(self.integers, ends.min, ends.max)).astype(np.int64)
 
     def decimals(self) -> NDArray[np.object_]:
         """integers·unit as Decimals, exactly: a unit is a whole number of 2^−k, so k decimals are enough."""
@@ -72,7 +77,7 @@ def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: En
     """
     source = OperatingSystemEntropy() if entropy is None else entropy
     law = lattice_form(noise)
-    return Draws(_sampler(law).integers(_shape(size), source), unit(law), source.stamp)
+    return Draws(_sampler(law).integers(_shape(size), source), unit(law), stamp_of(source))
 
 
 def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
@@ -96,7 +101,7 @@ def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None)
         places = np.asarray(places * 2)  # half pitches
     shape = places.shape if law.dimension == 1 else places.shape[:-1]
     noise_integers = _sampler(law).integers(shape, source)
-    return Draws(np.asarray(places + noise_integers), unit(law), source.stamp)
+    return Draws(np.asarray(places + noise_integers, dtype=object), unit(law), stamp_of(source))
 
 
 def unit(noise: LatticeNoise) -> Fraction:
