@@ -178,6 +178,8 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
     click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}, {done.engine}\n")
+    for sentence in done.cautions:
+        click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
     head = ["statistic", *(["group"] if grouped else []), "value", "± 95 %"]
     cells = [
@@ -231,7 +233,10 @@ def _divided(of_sum: bool) -> str:
 
 
 def _processed(plan: Plan) -> str:
-    return f", before post-processing ({', '.join(plan.postprocess)})" if plan.postprocess else ""
+    if not plan.postprocess:
+        return ""
+    again = "; recomputed for counts that were made to add up" if "totals" in plan.postprocess else ""
+    return f", before post-processing ({', '.join(plan.postprocess)}){again}"
 
 
 def _gain(made: Mechanism) -> str:

@@ -82,6 +82,7 @@ def release_html(release: Release) -> str:
         "guarantee": f"ε = {above(release.epsilon, 6)} at δ = {release.delta:g}",
         "engine": release.engine,
         "entropy": release.entropy,
+        **({"before you read the numbers": " ".join(release.cautions)} if release.cautions else {}),
     }
     shown = release.rows[:_MOST_ROWS]
     ranges: dict[str, tuple[float, float]] = {}

@@ -67,6 +67,15 @@ def in_words(release: Release) -> str:
     )
 
 
+def intervals_in_words(plan: Plan) -> str:
+    """Of which values the intervals are, where there was post-processing."""
+    if "totals" in plan.postprocess:
+        return (
+            "Counts that were made to add up have intervals of their own, recomputed; the others are those of the values before it."
+        )
+    return "The intervals are those of the values before it."
+
+
 def rounded_up(value: float, digits: int = 4) -> str:
     """A bound with a few digits: what is printed is never below it."""
     if not (value > 0 and math.isfinite(value)):

@@ -29,6 +29,7 @@ import numpy as np
 from leastnoise.errors import PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
+from leastnoise.releases.cautions import cautions
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import Mechanism, mechanism
@@ -74,6 +75,11 @@ class Release:
         return self.entropy == OPERATING_SYSTEM
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before the numbers are read; empty where the checks are quiet."""
+        return cautions(self.plan, self.rows)
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the plan and the published numbers."""
         text = json.dumps([self.plan.hash, [row.as_dict() for row in self.rows]], sort_keys=True, separators=(",", ":"))
@@ -96,6 +102,7 @@ class Release:
             "plan_hash": self.plan.hash,
             "result_hash": self.hash,
             "guarantee": report.guarantee(self),
+            "read_first": list(self.cautions),
             "law": report.law(self),
             "post_processing": list(self.plan.postprocess),
             "entropy": self.entropy,
@@ -222,14 +229,15 @@ def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Prog
 def _noisy(made: Mechanism, counts: Sequence[Counts], source: Entropy) -> list[float]:
     """Every answer with noise, in its own units. Exact rational arithmetic up to the last line."""
     noisy: list[Fraction] = [Fraction(0)] * len(made.entries)
-    groups = [block.groups for block in made.blocks]
+    cells = [block.cells for block in made.blocks]
     for drawn in made.draws:
         served = [made.entries[i] for i in drawn.entries]
         law = made.laws[drawn.law].noise
         scaled = np.full(law.dimension, Fraction(0), dtype=object)
         for at, entry in enumerate(served):
-            place = made.blocks[entry.block].answers.index(entry.answer)
-            scaled[at] = Fraction(counts[entry.block][groups[entry.block][entry.group]][place], entry.sensitivity)
+            place = made.blocks[entry.block].answers_of(entry.group).index(entry.answer)
+            counted = counts[entry.block][cells[entry.block][entry.group]][place]
+            scaled[at] = Fraction(counted, entry.sensitivity)
         out = noised(law, scaled, entropy=source, not_private=not is_private(source))
         for i, entry, integer in zip(drawn.entries, served, out.integers.tolist()[: len(served)], strict=True):
             noisy[i] = int(integer) * out.unit * entry.sensitivity * entry.answer.unit
