@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,28 @@ def test_the_page_is_whole_and_escaped():
     ):
         assert part in page
     assert "warning" not in page.split("</style>")[1]
+
+
+@pytest.mark.parametrize(
+    ("relation", "compared"),
+    [("add/remove", "the same release made without any one person"), ("replace", "made with another person in the place")],
+)
+def test_the_guarantee_is_a_comparison_of_two_releases(relation, compared):
+    """It bounds what a release makes likelier, not what somebody may come to believe: correlated knowledge has no such bound."""
+    shown = replace(made(), plan=replace(made().plan, relation=relation))
+    for text in (report.in_words(shown), shown.to_html()):
+        assert compared in text
+        assert "2.69" in text
+        assert "learnt about a person" in text
+        assert "odds they give" not in text
+
+
+def test_no_text_bounds_what_somebody_may_believe():
+    root = Path(__file__).resolve().parents[2]
+    texts = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "src").rglob("*.py")]
+    for path in texts:
+        assert "change the odds" not in path.read_text(encoding="utf-8"), path
+        assert "odds of any" not in path.read_text(encoding="utf-8"), path
 
 
 def test_a_seeded_release_is_marked(tmp_path):
