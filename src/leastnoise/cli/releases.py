@@ -22,12 +22,14 @@ from leastnoise.cli.base import (
 )
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
+from leastnoise.digits import above
 from leastnoise.texts import shown
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Guarantee
     from leastnoise.releases.ledger import Dataset, Ledger, Preview
     from leastnoise.releases.mechanism import Mechanism
+    from leastnoise.releases.outlook import Outlook
     from leastnoise.releases.plan import Plan
     from leastnoise.releases.run import Release
 
@@ -177,15 +179,12 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
         print_json(done.as_dict() | {"files": list(files)})
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
-    click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}, {done.engine}\n")
+    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {done.delta:g}, {done.engine}\n")
     for sentence in done.cautions:
         click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
     head = ["statistic", *(["group"] if grouped else []), "value", "± 95 %"]
-    cells = [
-        [row.statistic, *([row.group] if grouped else []), _number(row.value, row.half_width), _width(row.half_width)]
-        for row in done.rows
-    ]
+    cells = [[row.statistic, *([row.group] if grouped else []), *row.shown()] for row in done.rows]
     print_table(head, cells, left=2 if grouped else 1)
     click.echo("\n±: half-width of a 95 % interval from noise alone" + _processed(done.plan) + ".")
     click.echo(_gain(made))
@@ -215,21 +214,26 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: boo
             }
         )
         return
-    click.echo(f"{plan.name}: epsilon = {made.epsilon:.6g} at delta = {made.delta:g}. No row was read, nothing was spent.\n")
+    click.echo(f"{plan.name}: epsilon = {above(made.epsilon, 6)} at delta = {made.delta:g}. No row was read, nothing was spent.\n")
     head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
-    cells = [
-        [row.statistic, row.kind, str(row.groups), f"{row.noise_std:.4g}", _width(row.half_width), _divided(row.of_sum)]
-        for row in rows
-    ]
+    cells = [[row.statistic, row.kind, str(row.groups), *_ahead(row)] for row in rows]
     print_table(head, cells, left=2, last_left=True)
+    if any(row.of_sum for row in rows):
+        click.echo("\nDeclare expected_n, about how many values each group will have, to see the ± of a mean or variance itself.")
     click.echo()
     click.echo(_gain(made))
     if cost is not None:
         click.echo(_would_cost(dataset, cost))
 
 
-def _divided(of_sum: bool) -> str:
-    return "of the sum; divide by the number of rows" if of_sum else ""
+def _ahead(row: Outlook) -> tuple[str, str, str]:
+    """Noise, ±, and what they are of."""
+    from leastnoise.releases.estimate import TOO_FEW
+
+    if row.noise_std is None or row.half_width is None:
+        return "", "", f"{TOO_FEW}, with {row.n:,} values"
+    said = "of the sum; divide by the number of rows" if row.of_sum else "" if row.n is None else f"with {row.n:,} values"
+    return f"{row.noise_std:.4g}", above(row.half_width, 2), said
 
 
 def _processed(plan: Plan) -> str:
@@ -248,7 +252,7 @@ def _gain(made: Mechanism) -> str:
 
 def _left(account: Dataset) -> str:
     return (
-        f"ledger: {account.name!r} has spent epsilon = {account.spent:.6g} of {account.epsilon:g} "
+        f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
         + ("; nothing more is allowed" if account.closed else _if_last(account, account.spent))
     )
@@ -269,20 +273,6 @@ def _if_last(cost: Dataset | Preview, spent: float) -> str:
     if cost.releases != 1 or tight is None or tight >= spent * (1.0 - 1e-3):
         return ""
     return f" ({tight:.6g} if this is the last release)"
-
-
-def _number(value: float, width: float) -> str:
-    """As many digits as the noise leaves meaning: the ± has two."""
-    import math
-
-    if not (math.isfinite(value) and width > 0.0):
-        return f"{value:g}"
-    digits = max(0, 1 - math.floor(math.log10(width)))
-    return f"{value:,.{digits}f}"
-
-
-def _width(width: float) -> str:
-    return _number(width, width)
 
 
 less_than_stated = click.option(

@@ -159,6 +159,11 @@ def group_titles(group_by: Sequence[Key]) -> list[str]:
     return [", ".join(parts) for parts in product(*titles)]
 
 
+def group_keys(group_by: Sequence[Key]) -> list[tuple[tuple[str, str], ...]]:
+    """The same groups, each as its columns with their keys as they are shown."""
+    return list(product(*([(key.column, title) for title in key.titles] for key in group_by)))
+
+
 def keys_of(group_by: Any, kind: str) -> tuple[Key, ...]:
     """Keys as they are, or from {column: values}, {column: {"values": […], "match": …}} and
     {column: {"edges": […]}}."""

@@ -89,7 +89,8 @@ class Values:
 @dataclass(frozen=True)
 class Statistic:
     """One thing to release; one number for each group if it is grouped. `weight`: its accuracy relative to the others', in units
-    of sensitivity; `sigma`: the noise standard deviation wanted on its value, where that is a matter of the noise alone."""
+    of sensitivity; `sigma`: the noise standard deviation wanted on its value, where that is a matter of the noise alone;
+    `expected_n`: about how many values each group of a mean or variance will have, for the preview alone."""
 
     kind: Kind
     name: str = ""
@@ -101,6 +102,7 @@ class Statistic:
     infinite: Literal["missing", "clip"] = "clip"
     group_by: tuple[Key, ...] = ()
     public_n: int | None = None
+    expected_n: int | None = None
     weight: float = 1.0
     sigma: float | None = None
 
@@ -127,6 +129,10 @@ class Statistic:
             positive_integer("public_n", self.public_n)
             if self.kind not in ("mean", "variance") or self.group_by:
                 raise PlanError(f"{self.name!r} cannot use public_n: it is the number of values of an ungrouped mean or variance.")
+        if self.expected_n is not None:
+            positive_integer("expected_n", self.expected_n)
+            if self.kind not in ("mean", "variance") or self.public_n is not None:
+                raise PlanError(f"{self.name!r} cannot use expected_n: it is for means and variances without public_n.")
         if self.sigma is not None and not (self.kind in ("count", "persons", "sum", "histogram") or self.is_shifted_sum):
             raise PlanError(f"{self.name!r} has no noise of its own alone: declare a weight instead of sigma, or public_n.")
 
@@ -181,6 +187,8 @@ class Statistic:
 
     def describe(self) -> dict[str, Any]:
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "group_by"}
+        if self.expected_n is None:  # a plan without it keeps the hash that it had before there was one
+            del plain["expected_n"]
         return {**plain, "group_by": [key.describe() for key in self.group_by]}
 
 

@@ -85,8 +85,8 @@ class Release:
         text = json.dumps([self.plan.hash, [row.as_dict() for row in self.rows]], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
-    def value(self, statistic: str, group: str = "") -> float:
-        """One published number by name."""
+    def value(self, statistic: str, group: str = "") -> float | None:
+        """One published number by name; None where there are too few values to say."""
         for row in self.rows:
             if (row.statistic, row.group) == (statistic, group):
                 return row.value
@@ -113,11 +113,12 @@ class Release:
 
     def to_pandas(self) -> Any:
         """The numbers as a pandas frame."""
-        return extra("pandas", "tables").DataFrame([row.as_dict() for row in self.rows])
+        return extra("pandas", "tables").DataFrame(report.records(self))
 
     def to_arrow(self) -> Any:
         """The numbers as an Arrow table."""
-        return extra("pyarrow", "tables").Table.from_pylist([row.as_dict() for row in self.rows], schema=_schema())
+        records = report.records(self)
+        return extra("pyarrow", "tables").Table.from_pylist(records, schema=_schema(records[0]))
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, also written to `path` if given."""
@@ -164,7 +165,8 @@ def release(
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
 
     `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one nothing adds up what several
-    releases cost. `table` (an ibis table of any engine, a pandas, polars or pyarrow table) takes the place of the plan's source.
+    releases cost. `table` (a pandas, polars, pyarrow or Spark table, or an ibis table of any engine)
+    takes the place of the plan's source.
     `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
     being done and its share. `entropy` is for tests: any other source than the operating system's
     needs `not_private=True`, and the result, its files and the ledger say so. `scratch` is a folder in
@@ -250,7 +252,7 @@ def _written(text: str, path: str | PathLike[str] | None) -> str:
     return text
 
 
-def _schema() -> Any:
+def _schema(record: dict[str, Any]) -> Any:
     arrow = extra("pyarrow", "tables")
-    texts = [(name, arrow.string()) for name in ("statistic", "kind", "group")]
-    return arrow.schema(texts + [(name, arrow.float64()) for name in ("value", "noise_std", "half_width_95", "unprocessed")])
+    numbers = ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")
+    return arrow.schema([(name, arrow.float64() if name in numbers else arrow.string()) for name in record])

@@ -67,7 +67,7 @@ class DuckDBTable:
 
 @dataclass(frozen=True)
 class Connection:
-    """A table behind a URL: postgresql://user@host/database, duckdb://path, or spark:// for the
+    """A table or view, "name" or "schema.name", behind a URL: postgresql://user@host/database, duckdb://path, or spark:// for the
     session of the process. "env:NAME" takes the URL, with its password, from the environment."""
 
     url: str = field(repr=False)  # it may hold a password
@@ -176,7 +176,7 @@ def _postgres(parts: SplitResult, port: int | None) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A pandas, polars or pyarrow table, or an ibis table expression of any engine."""
+    """A pandas, polars, pyarrow or Spark table, or an ibis table expression of any engine."""
 
     frame: Any = field(repr=False)
 
