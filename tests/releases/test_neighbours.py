@@ -178,8 +178,8 @@ def in_duckdb(tmp_path):
     yield f'duckdb = "{path.as_posix()}"\ntable = "t"', put
 
 
-@contextmanager
-def in_postgres(tmp_path):
+@pytest.fixture(scope="module")
+def in_postgres():
     with engines.postgres() as connected:
         connected.raw_sql("CREATE TABLE t (id text, x text, g text)")
 
@@ -196,8 +196,8 @@ def _sql(value):
     return "CAST(NULL AS STRING)" if value is None else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-@contextmanager
-def in_spark(tmp_path):
+@pytest.fixture(scope="module")
+def in_spark():
     with engines.spark() as connected:
 
         def put(rows):
@@ -220,15 +220,13 @@ def test_neighbours_on_duckdb(kind, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_postgres(kind, tmp_path):
-    with in_postgres(tmp_path) as (source, put):
-        compare(tmp_path, kind, source, put, 35, seed=2)
+def test_neighbours_on_postgres(kind, in_postgres, tmp_path):
+    compare(tmp_path, kind, *in_postgres, 35, seed=2)
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_spark(kind, tmp_path):
-    with in_spark(tmp_path) as (source, put):
-        compare(tmp_path, kind, source, put, 15, seed=3)
+def test_neighbours_on_spark(kind, in_spark, tmp_path):
+    compare(tmp_path, kind, *in_spark, 15, seed=3)
