@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.digits import above, below
 from leastnoise.texts import fault, shown
 
 
@@ -97,8 +98,8 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
 
     def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} "
-            f"and would come to {asked:.6g} with it." + (f" {advice}" if advice else "")
+            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} "
+            f"and would come to {above(asked, 6)} with it." + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
         self.budget = budget
