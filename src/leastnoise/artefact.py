@@ -2,7 +2,8 @@
 
 {"format": "leastnoise.artefact", "version": 1, "sha256": "…", "content": {
   "law":        {"domain", "batch", "step", "pitch", "bits", "first", "weights": ["hex", …]},    of the shells first, first+1, …
-                or {"body": "sphere", "batch", "step", "pitch", "scale"},    density ∝ e^(−‖z‖₂/scale), rounded to the pitch
+                or {"body": "sphere", "batch", "step", "pitch", "scale"},    density ∝ e^(−‖z‖₂/scale), rounded to the pitch;
+                    for whole numbers with "domain": "integer" and the pitch 1
   "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"},
   "charges":    {"unbounded", "deviation"},       probability a release charged to δ: a shift leaves the support; empty inner shells
   "accountant": {"name", "version", "accuracy", "most_points"},
@@ -208,7 +209,7 @@ def _exact_law(noise: Noise) -> LatticeNoise | BallNoise:
 def _check_lattice(noise: LatticeNoise | BallNoise, sensitivity: float) -> None:
     """The steps must span the sensitivity in exact arithmetic, or rounding an answer could move it a place further than judged."""
     m = shift_in_steps(sensitivity, noise.step)
-    step = ball_pitch(noise) * PITCHES if isinstance(noise, BallNoise) else exact_step(noise)
+    step = exact_step(noise) if isinstance(noise, LatticeNoise) else ball_pitch(noise) * (PITCHES if noise.domain == "real" else 1)
     if m * step < simple_fraction(sensitivity):
         raise UnsupportedError(
             f"{m} steps of {step} fall short of the sensitivity {simple_fraction(sensitivity)} in exact arithmetic; "
@@ -249,20 +250,20 @@ def _content(artefact: Artefact) -> dict[str, Any]:
 
 def _law(noise: LatticeNoise | BallNoise) -> dict[str, Any]:
     if isinstance(noise, BallNoise):
-        shape = {"batch": noise.dimension, "step": noise.step, "pitch": str(ball_pitch(noise))}
-        return {"body": _SPHERE, **shape, "scale": noise.scale}
-    law = integer_weights(noise)
-    if law is None:
+        law = {"body": _SPHERE, "batch": noise.dimension, "step": noise.step, "pitch": str(ball_pitch(noise)), "scale": noise.scale}
+        return law if noise.domain == "real" else {**law, "domain": noise.domain}
+    whole = integer_weights(noise)
+    if whole is None:
         raise UnsupportedError("Only a law with integer weights can be written as an artefact.")
-    first = next(k for k, weight in enumerate(law.weights) if weight)
+    first = next(k for k, weight in enumerate(whole.weights) if weight)
     return {
         "domain": noise.domain,
         "batch": noise.dimension,
         "step": noise.step,
         "pitch": str(pitch(noise)),
-        "bits": law.bits,
+        "bits": whole.bits,
         "first": first,
-        "weights": [f"{weight:x}" for weight in law.weights[first:]],
+        "weights": [f"{weight:x}" for weight in whole.weights[first:]],
     }
 
 
@@ -323,7 +324,8 @@ _SPHERE_FIELDS = {"body", "batch", "step", "pitch", "scale"}
 
 
 def _only_known_fields(content: dict[str, Any]) -> None:
-    known_fields = {**_FIELDS, "law": _SPHERE_FIELDS} if "body" in content["law"] else _FIELDS
+    sphere = _SPHERE_FIELDS | ({"domain"} if content["law"].get("domain") == "integer" else set())
+    known_fields = {**_FIELDS, "law": sphere} if "body" in content["law"] else _FIELDS
     for name, found, expected in [
         ("content", set(content), set(_FIELDS)),
         *((part, set(content[part]), known) for part, known in known_fields.items() if known is not None and part in content),
@@ -337,7 +339,7 @@ def _noise(law: dict[str, Any]) -> LatticeNoise | BallNoise:
     if "body" in law:
         if law["body"] != _SPHERE:
             raise ValueError(f"the body {law['body']!r} is not known here")
-        return BallNoise(_number(law["scale"]), law["batch"], _number(law["step"]))
+        return BallNoise(_number(law["scale"]), law["batch"], _number(law["step"]), law.get("domain", "real"))
     bits, first = law["bits"], law["first"]
     if bits not in BITS or type(first) is not int or not 0 <= first < _MOST_SHELLS:
         raise ValueError(f"bits must be 64 or 128 and first a shell below {_MOST_SHELLS}")

@@ -77,7 +77,8 @@ def law_as_json(noise: Noise) -> dict[str, Any]:
     if isinstance(noise, LaplaceNoise):
         return {"kind": "laplace", "sigma": noise.sigma.hex()}
     if isinstance(noise, BallNoise):
-        return {"kind": "ball", "dimension": noise.dimension, "scale": noise.scale.hex(), "step": noise.step.hex()}
+        law = {"kind": "ball", "dimension": noise.dimension, "scale": noise.scale.hex(), "step": noise.step.hex()}
+        return law if noise.domain == "real" else {**law, "domain": noise.domain}
     raise UnsupportedError(f"{type(noise).__name__} cannot be saved.")
 
 
@@ -98,7 +99,7 @@ def law_from_json(law: dict[str, Any]) -> Noise:
     if kind == "laplace":
         return LaplaceNoise(float.fromhex(law["sigma"]))
     if kind == "ball":
-        return BallNoise(float.fromhex(law["scale"]), law["dimension"], float.fromhex(law["step"]))
+        return BallNoise(float.fromhex(law["scale"]), law["dimension"], float.fromhex(law["step"]), law.get("domain", "real"))
     raise InvalidFileError(f"unknown kind of law {kind!r}")
 
 

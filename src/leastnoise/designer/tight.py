@@ -24,7 +24,6 @@ from leastnoise.designer.point import Point
 from leastnoise.designer.problem import RenyiProblem
 from leastnoise.designer.step import State, direction, first_multipliers, restored
 from leastnoise.designer.system import PairSystem, Value
-from leastnoise.errors import AccountingError
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.compose import Saddle
 from leastnoise.privacy.loss import PrivacyLoss
@@ -176,7 +175,7 @@ def _others(
         centre = Saddle(one.theta, rest * one.centre, math.sqrt(rest) * one.deviation)
         try:
             window, _ = composition.compose(((table, rest),), centre, pitch, 2**20)
-        except AccountingError:
+        except ArithmeticError:  # a grid that would be too long, or a tilt beyond floating-point numbers
             return None
         first, tilted = window.first, window.tilted
     before = max(first - math.floor(low / pitch) + 2, 0) + 8

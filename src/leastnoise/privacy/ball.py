@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from leastnoise.ball import PITCHES, BallNoise
+from leastnoise.ball import BallNoise
 from leastnoise.errors import AccountingError
 from leastnoise.privacy.single import LOSS_ROUNDING, ULP, TableLoss
 from leastnoise.shells import Floats
@@ -272,7 +272,7 @@ def _points(count: int, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
 def ball_loss(noise: BallNoise, sensitivity: float) -> BallLoss:
     """The loss when one person moves each answer by up to `sensitivity`, which is rounded up to whole pitches of the public lattice
     (a whole multiple of the step is left as it is)."""
-    pitch = noise.step / PITCHES
+    pitch = noise.pitch
     ratio = sensitivity / pitch
     whole = float(round(ratio)) if ratio < 1e15 else ratio
     pitches = whole if whole >= 1.0 and abs(ratio - whole) <= 1e-14 * whole else float(math.ceil(ratio))

@@ -91,7 +91,9 @@ class PrivacyLoss:
         if budget <= 0:
             return math.inf
         if (loss := self._exact) is not None:
-            return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=math.inf)
+            # Beyond the largest finite loss only the unbounded ones are left, whose mass is below δ: rounding of a profile near
+            # 1e-30 does not take that bound away.
+            return _least(lambda e: float(loss.profile(e)) <= delta, self._highest)
         if self._certain_at_zero <= budget:
             return 0.0
         saddle = composition.saddle_for_delta(self.parts, budget)

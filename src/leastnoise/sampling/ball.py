@@ -70,7 +70,9 @@ def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | Non
 
 def ball_pitch(noise: BallNoise) -> Fraction:
     """The pitch of the public lattice: the 2^16th part of the step, as the simple fraction that the step stands for (else the next
-    number above it, so that steps never fall short of the sensitivity)."""
+    number above it, so that steps never fall short of the sensitivity); 1 for whole numbers."""
+    if noise.domain == "integer":
+        return Fraction(1)
     step = simple_fraction(noise.step)
     if step == Fraction(noise.step) and not _is_simple(step):
         step = Fraction(math.nextafter(noise.step, math.inf))
