@@ -99,3 +99,23 @@ def renyi_divergence(noise: LatticeNoise, order: float, shift: int, digits: int 
         far = at(reach + 1) / (1 - ratio)
         total = inner + far * (ratio ** (shift * (alpha - 1)) + ratio ** (-shift * (alpha - 1)))
         return mp.log(total) / (alpha - 1)
+
+
+def randomised_response_delta(loss: float, releases: int, epsilon: float) -> mp.mpf:
+    """δ(ε) of n releases whose loss is ±`loss`, P[+] = 1/(1 + e^−loss): a binomial sum, to 17 digits."""
+    with mp.workdps(25):
+        step, at = mp.mpf(loss), mp.mpf(epsilon)
+        up = 1 / (1 + mp.exp(-step))
+        first = max(int(mp.floor((at / step + releases) / 2)) + 1, 0)
+        if first > releases:
+            return mp.mpf(0)
+        p = mp.binomial(releases, first) * up**first * (1 - up) ** (releases - first)
+        discount, fall, odds = mp.exp(at - step * (2 * first - releases)), mp.exp(-2 * step), up / (1 - up)
+        total = mp.mpf(0)
+        for k in range(first, releases + 1):
+            total += p * (1 - discount)
+            if k > releases * up and p < total * mp.mpf(10) ** -20:
+                break
+            p *= odds * (releases - k) / (k + 1)
+            discount *= fall
+        return total

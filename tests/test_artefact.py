@@ -25,6 +25,7 @@ from leastnoise import (
 )
 from leastnoise.artefact import certify, read_artefact, verify, write_artefact
 from leastnoise.sampling import exact
+from leastnoise.steps import exact_step
 
 LAW = exact(discrete_gaussian(3.0), delta=1e-6, compositions=2)
 
@@ -244,11 +245,13 @@ def test_only_laws_with_integer_weights_and_finite_epsilon_are_certified() -> No
         certify(LAW, delta=1e-6, rivals={"gaussian": float("nan")})
 
 
-def test_steps_that_fall_short_of_the_sensitivity_are_refused() -> None:
-    """With a step a little below 1/3 one person could move an answer by three steps and a bit."""
+def test_steps_span_the_sensitivity_or_are_refused() -> None:
+    """A step a little below 1/3 stands for one a little above; one that is 1e-6 short does not."""
     short = LatticeNoise(LAW.shell_masses, None, step=float(np.nextafter(1 / 3, 0.0)))
-    with pytest.raises(UnsupportedError, match="fall short"):
-        certify(short, delta=1e-6, sensitivity=1.0)
+    assert certify(short, delta=1e-6, sensitivity=1.0).guarantee.sensitivity == 1.0
+    assert 3 * exact_step(short.step) >= 1
+    with pytest.raises(InvalidParameterError, match="a whole number of times"):
+        certify(LatticeNoise(LAW.shell_masses, None, step=(1 - 1e-6) / 3), delta=1e-6, sensitivity=1.0)
 
 
 @pytest.fixture
@@ -280,6 +283,8 @@ def test_an_edited_sphere_is_noticed(ball: Path, field: str, value: Any, resign:
         assert field in ("body", "scale")
 
 
-def test_a_sphere_for_another_sensitivity_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="to divide"):
-        certify(sphere(8.0, 60), delta=1e-6, sensitivity=0.9999999)
+def test_a_sphere_serves_any_sensitivity_in_whole_pitches() -> None:
+    law = sphere(8.0, 60, step=0.125)
+    below, at = (certify(law, delta=1e-6, sensitivity=s).guarantee.epsilon for s in (1.0 - 2.0**-20, 1.0))
+    assert below == at
+    assert certify(law, delta=1e-6, sensitivity=1.0 - 2.0**-19).guarantee.epsilon < at

@@ -50,7 +50,6 @@ from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, p
 from leastnoise.noise import Domain, Noise, probabilities
 from leastnoise.shells import Floats
 
-PITCHES = 1 << 16  # places of the public lattice in one step
 _COARSE = 1.0  # scale in whole numbers from which their variance is summed as a Fourier series
 _TERMS = np.arange(1.0, 401.0)  # of that series: the last one is below 1e-16
 _FARTHEST = 1e15  # in units of b: there every tail is 0, and nothing has overflowed
@@ -80,11 +79,6 @@ class BallNoise(Noise):
             raise InvalidParameterError("dimension", self.dimension, "to be at least 2 (for one answer the law is Laplace's)")
         if self.domain == "integer" and self.step != 1.0:
             raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
-
-    @property
-    def pitch(self) -> float:
-        """The pitch of the public lattice that answers are rounded to."""
-        return 1.0 if self.domain == "integer" else self.step / PITCHES
 
     @cached_property
     def variance(self) -> float:

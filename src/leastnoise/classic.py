@@ -17,6 +17,7 @@ from leastnoise.errors import InvalidParameterError, one_of, positive, positive_
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain
 from leastnoise.shells import Floats
+from leastnoise.steps import shift_in_steps, step_of
 
 _SMALLEST = 690.0  # −log of the smallest weight kept next to a weight of 1
 _MOST_SHELLS = 10_000_000
@@ -125,16 +126,7 @@ def lattice_step(sigma: float, sensitivity: float, step: float | None, domain: s
         shift_in_steps(sensitivity, positive("step", step))
         return float(step)
     # The bins' own variance is 1/(12 m²) of sensitivity²; m·sigma ≥ 50·sensitivity makes it 3e-5 of sigma².
-    return sensitivity / max(least, math.ceil(50.0 * sensitivity / sigma))
-
-
-def shift_in_steps(sensitivity: float, step: float) -> int:
-    """m = sensitivity/step, which must be a whole number (to a few roundings)."""
-    ratio = positive("sensitivity", sensitivity) / step
-    m = round(ratio)
-    if m < 1 or abs(ratio - m) > 8.0 * np.finfo(np.float64).eps * m:
-        raise InvalidParameterError("step", step, f"to divide sensitivity={sensitivity!r} a whole number of times")
-    return m
+    return step_of(sensitivity, max(least, math.ceil(50.0 * sensitivity / sigma)))
 
 
 def _end_exponent(batch: int, exponent: float, drop: float) -> float:

@@ -81,7 +81,8 @@ class Noise(ABC):
     def sample(self, size: int | tuple[int, ...] | None = None) -> NDArray[Any]:
         """Independent draws from the operating system's entropy: integers, or floats on the fine public lattice.
 
-        Joint laws give the answers of one draw along a last axis. To add noise to data use `release`.
+        Joint laws give the answers of one draw along a last axis. To look at, not to add to data: the noise is on a lattice, and an
+        answer that is not shows in what the sum leaves over. To add noise use `release`.
         """
         from leastnoise.sampling import draw
 
@@ -93,13 +94,15 @@ class Noise(ABC):
 
         Every draw counts as one release: n answers with a law for one answer are n compositions. Needs a law with integer weights:
         see `leastnoise.exact`.
+
+        The type never depends on the answers: int64 on the integers (what is beyond is put at its end), float64 on the real line.
         """
         from leastnoise.sampling import release
 
         released = release(self, answers)
         if decimals:
             return released.decimals()
-        return released.integers if self.domain == "integer" else released.floats()
+        return released.words() if self.domain == "integer" else released.floats()
 
     def as_scipy(self) -> Any:
         """The noise on one answer as a frozen scipy distribution: for analysis, not for releases."""

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere
+from leastnoise.digits import above
 from leastnoise.interop import notebook
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger, Spend
@@ -43,7 +44,7 @@ def test_laws_show_themselves(law):
 def test_designs_show_themselves(request_):
     best = design(delta=1e-6, **request_)
     text = "".join(parsed(best._repr_html_()).itertext())
-    assert f"ε = {best.epsilon:.6g} at δ = 1e-06" in text
+    assert f"ε = {above(best.epsilon, 6)} at δ = 1e-06" in text
     for name in best.rivals:
         assert name in text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leastnoise.classic import lattice_step, shift_in_steps
+from leastnoise.classic import lattice_step
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer.candidates import bins, block_size, in_integers
 from leastnoise.designer.problem import renyi_problem
@@ -10,6 +10,7 @@ from leastnoise.designer.renyi import Status, solve
 from leastnoise.errors import DesignError, positive
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain
+from leastnoise.steps import shift_in_steps, step_of
 
 _FREE_BELOW = 2.0  # standard deviations in sensitivities below which ripples of the free optimum are worth more than 1e-3
 
@@ -36,7 +37,7 @@ def cactus(
     """
     sigma, s = positive("sigma", sigma), positive("sensitivity", sensitivity)
     cost = quadratic() if cost is None else cost
-    step = lattice_step(sigma, s, s / bins(sigma / s) if step is None and domain == "real" else step, domain)
+    step = step_of(s, bins(sigma / s)) if step is None and domain == "real" else lattice_step(sigma, s, step, domain)
     shift = shift_in_steps(s, step)
     free = sigma / s < _FREE_BELOW if monotone is None else not monotone
     block = 1 if free or domain == "real" else block_size(shift, bins(sigma / s))

@@ -12,13 +12,14 @@ from typing import Literal
 import numpy as np
 
 from leastnoise.ball import BallNoise, sphere
-from leastnoise.classic import gaussian, generalized_gaussian, laplace, lattice_step, shift_in_steps
+from leastnoise.classic import gaussian, generalized_gaussian, laplace, lattice_step
 from leastnoise.closed_form import GaussianNoise
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import batches, candidates, whole
 from leastnoise.designer.candidates import Candidate, Setting
 from leastnoise.designer.renyi import Settings, discretisation_cost
 from leastnoise.designer.rivals import PRODUCTS, Rival, expected_cost, plain_cube, rivals
+from leastnoise.digits import above, below
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
@@ -34,6 +35,7 @@ from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.tables import single_loss
+from leastnoise.steps import shift_in_steps, step_of
 
 Objective = Literal["tight", "renyi"]
 
@@ -139,8 +141,9 @@ class Design:
         lines = [
             f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), sensitivity {self.sensitivity:g}",
             f"  body        {self.reason}",
-            f"  guarantee   epsilon = {self.epsilon:.6g} at delta = {self.delta:g} (exact value above {self.epsilon_lower:.6g})",
-            f"  accuracy    standard deviation {self.noise.std:.6g}, ± {self.noise.interval(0.95):.4g} at 95 % from noise alone",
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {self.delta:g} "
+            f"(exact value above {below(self.epsilon_lower, 6)})",
+            f"  accuracy    standard deviation {self.noise.std:.6g}, ± {above(self.noise.interval(0.95))} at 95 % from noise alone",
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(f"  certificate order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}: {self.status}")
@@ -527,7 +530,7 @@ def _lattice(request: _Request, sigma: float, shift: int | None = None) -> _Latt
         shift = candidates.bins(ratio)
     elif shift is None:
         shift = candidates.aligned_bins(ratio, batch, cost, lambda m: cost.in_steps(budget, s / m)[1])
-    step = request.step or s / shift
+    step = request.step or step_of(s, shift)
     return _Lattice(setting("real", shift, *cost.in_steps(budget, step)), step)
 
 

@@ -22,6 +22,7 @@ from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.shells import Floats
+from leastnoise.steps import shift_in_steps, step_of
 
 _MOST_BINS = 30
 _LEAST_CACTUS = 0.05  # sigma in sensitivities: below, its bins are too wide, and its program is beyond double precision
@@ -89,7 +90,7 @@ def _staircase_at_cost(sigma: float, sensitivity: float, domain: Domain, cost: C
     """The Staircase of Geng and Viswanath for any cost."""
     wide = domain == "real" and sigma > 30.0 * sensitivity
     step = classic.lattice_step(sigma, sensitivity, sensitivity if wide else None, domain, least=50)
-    shift = classic.shift_in_steps(sensitivity, step)
+    shift = shift_in_steps(sensitivity, step)
     stairs = pure.best_staircase(1, shift, *cost.in_steps(cost.of(sigma), step), domain)
     return LatticeNoise.from_log_weights(stairs.log_h, math.exp(-stairs.epsilon / shift), step=step, domain=domain)
 
@@ -123,7 +124,9 @@ def plain_cube(sigma: float, batch: int, sensitivity: float, domain: Domain) -> 
     sensitivities and 1e-4 below a fifth of one, where the default has five times the bins and 25 times the pairs to judge."""
     ratio = sigma / sensitivity
     own = domain == "real" and not 0.2 <= ratio <= 16.0
-    return classic.cube(sigma, batch, domain=domain, sensitivity=sensitivity, step=sensitivity / bins(ratio) if own else None)
+    return classic.cube(
+        sigma, batch, domain=domain, sensitivity=sensitivity, step=step_of(sensitivity, bins(ratio)) if own else None
+    )
 
 
 def _staircase(sigma: float, sensitivity: float) -> Noise:
@@ -134,7 +137,7 @@ def _staircase(sigma: float, sensitivity: float) -> Noise:
 def _cactus(sigma: float, sensitivity: float, domain: Domain, cost: Cost | None = None) -> Noise:
     """The Cactus law on at most 30 bins a sensitivity: with more, the free program takes seconds to gain less than 1e-3. For a
     sensitivity of many integers it is that of the real line, rounded."""
-    step = sensitivity / min(bins(sigma / sensitivity), _MOST_BINS)
+    step = step_of(sensitivity, min(bins(sigma / sensitivity), _MOST_BINS))
     if domain == "real":
         return cactus(sigma, sensitivity=sensitivity, step=step, cost=cost)
     if sensitivity <= 2 * _MOST_BINS:

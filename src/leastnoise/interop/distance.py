@@ -27,17 +27,17 @@ import numpy as np
 
 from leastnoise.artefact import Artefact
 from leastnoise.ball import BallNoise
-from leastnoise.classic import generalized_gaussian, shift_in_steps
+from leastnoise.classic import generalized_gaussian
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.designer.design import Design
 from leastnoise.errors import AccountingError, InvalidParameterError, UnsupportedError, open_unit, positive
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
+from leastnoise.privacy.ball import ball_loss
 from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss
-from leastnoise.privacy.tables import NOTHING_SHARED, lattice_loss, single_loss
-from leastnoise.sampling.ball import ball_pitch
-from leastnoise.sampling.draws import exact_step, pitch
+from leastnoise.privacy.tables import NOTHING_SHARED, lattice_loss
 from leastnoise.sampling.weights import exact
+from leastnoise.steps import PLACES, public_pitch
 
 Source: TypeAlias = Design | Artefact | Noise
 
@@ -88,20 +88,13 @@ class Use:
 
 
 def sampleable(noise: Noise, sensitivity: float) -> LatticeNoise | BallNoise:
-    """The law itself, or the lattice form of a closed form, of the same standard deviation; it is judged anew.
-
-    A step that falls short of the sensitivity in exact arithmetic is widened by its last digit: 0.1 is just above 1/10, and
-    five steps of 1/50 would leave a distance of 0.1 a hair beyond them.
-    """
+    """The law itself, or the lattice form of a closed form, of the same standard deviation; it is judged anew."""
     if isinstance(noise, BallNoise):
         return noise
     if isinstance(noise, (GaussianNoise, LaplaceNoise)):
         noise = generalized_gaussian(noise.std, 2.0 if isinstance(noise, GaussianNoise) else 1.0, sensitivity=sensitivity)
     if not isinstance(noise, LatticeNoise):
         raise UnsupportedError(f"{type(noise).__name__} cannot be sampled.")
-    m = shift_in_steps(sensitivity, noise.step)
-    while noise.domain == "real" and m * exact_step(noise) < Fraction(sensitivity):
-        noise = replace(noise, step=math.nextafter(noise.step, math.inf))
     return noise
 
 
@@ -124,26 +117,23 @@ def loss_at(law: LatticeNoise | BallNoise, distance: Fraction) -> SingleLoss:
     if distance <= 0:
         return NO_LOSS
     if isinstance(law, BallNoise):
-        # In whole pitches, rounded up exactly: the judge of sensitivities takes 1 + 1e-15 for 1, and answers that far apart can be
-        # a pitch further apart once they are rounded.
         try:
-            return single_loss(law, float(math.ceil(distance / ball_pitch(law)) * ball_pitch(law)))
+            return ball_loss(law, distance)
         except (AccountingError, OverflowError):
             return NOTHING_SHARED
     if law.domain == "integer":
         return _lattice_loss(law, math.floor(distance))
-    places = exact_step(law) / pitch(law)  # 2^16
-    m, rest = divmod(math.ceil(distance / pitch(law)), places.numerator)
+    m, rest = divmod(math.ceil(distance / public_pitch(law.step, law.domain)), PLACES)
     if rest == 0:
         return _lattice_loss(law, m)
     above = _lattice_loss(law, m + 1)
     if not law.is_monotone and not (isinstance(above, TableLoss) and above.deviation > 0):
         return above  # the maximum over the shifts 1 … m+1
     below = _lattice_loss(law, m)
-    if not isinstance(below, TableLoss) or not isinstance(above, TableLoss):
+    if below is NOTHING_SHARED or not isinstance(below, TableLoss) or not isinstance(above, TableLoss):
         return above
     # All d answers stay at m bins with probability (1 − f)^d.
-    share = -math.expm1(law.dimension * math.log1p(-rest / places.numerator)) * (1.0 + 1e-14)
+    share = -math.expm1(law.dimension * math.log1p(-rest / PLACES)) * (1.0 + 1e-14)
     return mixture(below, above, min(share, 1.0))
 
 
@@ -185,7 +175,7 @@ def mixture(below: TableLoss, above: TableLoss, share: float) -> TableLoss:
         above,
         loss=np.concatenate([below.loss, above.loss]),
         log_p=np.concatenate([below.log_p + math.log1p(-share), above.log_p + math.log(share)]),
-        infinite=((1.0 - share) * below.infinite + share * above.infinite) * (1.0 + 1e-14),
+        infinite=min(((1.0 - share) * below.infinite + share * above.infinite) * (1.0 + 1e-14), 1.0),
         raised=below.raised + above.raised,
         loss_error=max(below.loss_rounding, above.loss_rounding),
         mass_error=max(below.mass_error, above.mass_error),

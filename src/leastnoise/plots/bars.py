@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise.classic import gaussian
+from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError, real_array
 from leastnoise.noise import Noise
 from leastnoise.plots import style
@@ -30,7 +31,7 @@ def error_bars(
     half = noise.interval(confidence)
     ax = style.axes_or_new(ax, height=_height(heights.size))
     at = np.arange(heights.size)
-    ax.errorbar(heights, at, xerr=half, label=f"± {half:.3g} from noise alone ({100 * confidence:g} %)", **_look())
+    ax.errorbar(heights, at, xerr=half, label=f"± {above(half, 3)} from noise alone ({100 * confidence:g} %)", **_look())
     _rows(ax, labels)
     ax.set_xlabel("answer with noise (units of the answer)")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, borderaxespad=0.2)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -30,9 +31,11 @@ from leastnoise.ball import BallNoise
 from leastnoise.errors import AccountingError
 from leastnoise.privacy.single import LOSS_ROUNDING, ULP, TableLoss
 from leastnoise.shells import Floats
+from leastnoise.steps import public_pitch
 
 SHARPEST = 4096.0  # moments E[e^(θL)] are computed up to this θ: beyond, the largest loss stands for Rényi divergences
 _FAINT = 230.0  # e^−230 = 1e-100: how far the panels follow the density down
+_CLOSEST = 340.0  # e^−340 = 1e-148
 _WIDE = 4.0  # a panel spans at most this change of the logarithm of the density (or so)
 _NARROW = 0.05  # panels below this change need 6 nodes, not 16
 _ROUNDING = 1e-12  # relative allowance for a profile: exponents up to 1,000 known to a few units in the last place
@@ -53,6 +56,7 @@ class BallLoss:
     dimension: int
     infinite: float = 0.0
     deviation: float = 0.0
+    heaviest: float = 0.0
 
     @property
     def largest(self) -> float:
@@ -137,7 +141,8 @@ class BallLoss:
 
     def _each(self, epsilon: ArrayLike, *, upper: bool) -> Floats:
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        moved = epsilon + (-1.0 if upper else 1.0) * LOSS_ROUNDING * (1.0 + self.largest)
+        # `half` itself is rounded up, by up to 16 units in the last place: lower bounds take that back.
+        moved = epsilon + (-1.0 if upper else 3.0) * LOSS_ROUNDING * (1.0 + self.largest)
         values = np.array([self._delta(float(e), upper) for e in moved.ravel()], dtype=np.float64)
         return values.reshape(epsilon.shape)
 
@@ -147,7 +152,8 @@ class BallLoss:
         if room <= 0.0:
             return 0.0
         if epsilon < 0.0:  # the pair is symmetric: δ(−ε) = 1 − e^(−ε) + e^(−ε) δ(ε)
-            return -math.expm1(epsilon) + math.exp(epsilon) * self._delta(-epsilon, upper)
+            value = -math.expm1(epsilon) + math.exp(epsilon) * self._delta(-epsilon, upper)
+            return value * (1.0 + (4.0 if upper else -4.0) * ULP)
         last = 2.0 * math.asin(math.sqrt(min(room / (4.0 * self.half), 1.0)))
         first = self._faint(last)
         edges = _graded(first, last, self._rates(16.0), self.dimension - 2.0)
@@ -186,10 +192,14 @@ class BallLoss:
         return self.dimension + self.half * (1.0 + sharpness)
 
     def _faint(self, last: float) -> float:
-        """A place before `last` where e^a sin^(d−2) is below e^−230 of the density at `last` ≤ π/2; 0 for two answers."""
+        """A place before `last` where e^a sin^(d−2) is below e^−230 of the density at `last` ≤ π/2; 0 for two answers.
+
+        Never so close to 0 that sin² leaves the range of floating-point numbers. For few answers and a > 100 it would be, and there
+        e^−340 of `last` is enough: the density is largest within 1/√a of 0.
+        """
         if self.dimension == 2:
             return 0.0
-        return math.asin(math.sin(last) * math.exp(-(_FAINT + self.half) / (self.dimension - 2)))
+        return math.asin(math.sin(last) * math.exp(-min((_FAINT + self.half) / (self.dimension - 2), _CLOSEST)))
 
     @cached_property
     def _first(self) -> float:
@@ -269,14 +279,16 @@ def _points(count: int, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     return 0.5 * (upper + lower)[:, None] + half * x, half * w
 
 
-def ball_loss(noise: BallNoise, sensitivity: float) -> BallLoss:
-    """The loss when one person moves each answer by up to `sensitivity`, which is rounded up to whole pitches of the public lattice
-    (a whole multiple of the step is left as it is)."""
-    pitch = noise.pitch
-    ratio = sensitivity / pitch
-    whole = float(round(ratio)) if ratio < 1e15 else ratio
-    pitches = whole if whole >= 1.0 and abs(ratio - whole) <= 1e-14 * whole else float(math.ceil(ratio))
-    half = 0.5 * pitches * pitch * math.sqrt(noise.dimension) / noise.scale
+def ball_loss(noise: BallNoise, sensitivity: float | Fraction) -> BallLoss:
+    """The loss when one person moves each answer by up to `sensitivity`.
+
+    It is rounded up to whole pitches of the public lattice in exact arithmetic: answers that far apart are at most that many
+    pitches apart once they are rounded.
+    """
+    pitch = public_pitch(noise.step, noise.domain)
+    distance = math.ceil(Fraction(sensitivity) / pitch) * pitch
+    ratio = distance / Fraction(noise.scale) / 2
+    half = float(ratio) * math.sqrt(noise.dimension) if ratio < 1e4 else math.inf
     if not 1e-150 < half < 1e4:
         raise AccountingError(f"The ball law is judged for largest losses up to 20,000, not {2.0 * half:.3g}.")
     return BallLoss(half * (1.0 + 8.0 * ULP), noise.dimension)

@@ -28,11 +28,16 @@ Parts = Sequence[tuple[SingleLoss, int]]
 
 _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
-_KINK = 1e-4
+_KINK = 1e-4  # of ε, that a pitch may be
+_LIGHT = 0.02  # a loss of less probability makes no kink that matters
 DEFAULT_ACCURACY = 5e-6
 _SNAP = 1e-9  # of a pitch: losses this close to a grid point are moved onto it, which counts as rounding of the loss
 _STEEPEST = 30.0  # log of the steepest tilt
+_TILT_WIDTH = 0.02  # of the bracket of log θ: the bounds hardly feel it
 _USUAL = 4.5  # log of the usual tilt less that of the flattest one: δ = 1e-6 to 1e-9 is 5 to 6 deviations out
+# Each number out of an FFT of N numbers x is a sum of N products formed in log2 N stages, so its error is at most that many
+# roundings of Σ|x|. Assumed is that a stage of pocketfft costs no more than eight half units in the last place.
+_FFT_ERROR = 4.0 * ULP
 _NEGLIGIBLE = 1e-30  # of the largest Fourier coefficient, which is 1
 _WRAP = 27.0  # the window loses or wraps at most e^−27 = 2e-12 of the tilted mass at each end
 
@@ -81,17 +86,33 @@ class Window:
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
-        """U_j = Σ_{s≥j} q e^(−θ(s−j)) and V_j = Σ_{s≥j} q e^(−(θ+1)(s−j)), by recursion from above: no overflow at any width."""
-        reverse = self.tilted[::-1]
-        rates = (self.theta * self.pitch, (self.theta + 1.0) * self.pitch)
-        one, two = (running_sums(reverse, math.exp(-rate))[::-1] for rate in rates)
-        return one, two
+        """V_j = Σ_{s≥j} q e^(−(θ+1)(s−j)) and W_j = Σ_{s≥j} q e^(−θ(s−j)) (1 − e^(−(s−j))), by recursions from above.
 
-    def _above(self, epsilon: float, index: int) -> tuple[float, float]:
-        """Σ_{s>ε} q e^(−θ(s−ε)) and Σ_{s>ε} q e^(−θ(s−ε)) e^(ε−s), the sums starting at `index`."""
-        one, two = self._sums
+        V_j = q_j + e^(−(θ+1)h) V_{j+1} and W_j = e^(−θh) (W_{j+1} + (1 − e^(−h)) V_{j+1}): sums of positive terms. No difference
+        cancels where the losses are small, and nothing overflows at any width.
+        """
+        h, decay = self.pitch, math.exp(-self.theta * self.pitch)
+        discounted = running_sums(self.tilted[::-1], math.exp(-(self.theta + 1.0) * h))
+        shifted = np.concatenate([[0.0], discounted[:-1]])
+        gained = running_sums(decay * -math.expm1(-h) * shifted, decay)
+        return discounted[::-1], gained[::-1]
+
+    def _above(self, epsilon: float, index: int) -> float:
+        """Σ_{s>ε} q e^(−θ(s−ε)) (1 − e^(ε−s)), the sum starting at `index`."""
+        discounted, gained = self._sums
         gap = max(self.pitch * (self.first + index) - epsilon, 0.0)
-        return float(one[index]) * math.exp(-self.theta * gap), float(two[index]) * math.exp(-(self.theta + 1.0) * gap)
+        return math.exp(-self.theta * gap) * (float(gained[index]) - math.expm1(-gap) * float(discounted[index]))
+
+    def _weight_above(self) -> float:
+        """What an error of 1 at every point above ε comes to, at most: Σ_k e^(−θx_k) (1 − e^(−x_k)), x_k in (kh, (k+1)h].
+
+        That is at most Σ_{k≥0} a^k (1 − e^(−(k+1)h)) = (1 − e^(−h))/((1 − a)(1 − a e^(−h))), a = e^(−θh).
+        """
+        h, size = self.pitch, float(self.tilted.size)
+        flat = size * -math.expm1(-h * size)
+        if self.theta * h < 1e-12:
+            return flat
+        return min(flat, -math.expm1(-h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h)))
 
     def _wrapped(self, epsilon: float) -> float:
         """Bound on what mass from below the window adds to the sums above ε, W being the window's width.
@@ -111,10 +132,8 @@ class Window:
         if index < 0:
             return 0.0 if upper else -math.inf
         size = self.tilted.size
-        summed, discount = self._above(at, index) if index < size else (0.0, 0.0)
-        value = max(summed - discount, 0.0)
-        points = min(float(size), 1.0 / -math.expm1(-max(self.theta, 1e-300) * self.pitch))
-        error = self.point_error * points + ULP * size * summed
+        value = self._above(at, index) if index < size else 0.0
+        error = self.point_error * self._weight_above() + 4.0 * ULP * size * value
         rounding = self.mass_error
         if upper:
             beyond = self.lost_above * math.exp(-self.theta * max(self.high - at, 0.0))
@@ -163,56 +182,36 @@ def saddle_for_epsilon(parts: Parts, epsilon: float) -> Saddle:
 
 
 def _tilt(parts: Parts, lack: Callable[[float], float]) -> float:
-    """The tilt at which `lack`, which falls as the tilt grows, is 0, to 2 %, but never so large that the sum sits at its largest
-    value almost surely: beyond that a tilt gains nothing and only magnifies the splitting of the losses.
+    """The tilt θ at which `lack`, which falls as θ grows, changes sign, to 1 %.
 
-    Any tilt gives valid bounds; the search is kept short because the judge makes it for every law that is tried.
+    1. Start from the usual tilt and step by factors of e until the sign changes or the range ends.
+    2. Halve the bracket of log θ until it is 2 % wide.
+
+    The range ends where θ is so flat that it means nothing beside the deviation of the sum, and where the sum sits at its largest
+    value almost surely: beyond that a tilt gains nothing and only magnifies the splitting of the losses. Any tilt gives valid
+    bounds.
     """
 
-    def missing(log_theta: float) -> float:
-        """`lack`, or −inf where the tilt is steep enough for the other reasons."""
-        if log_theta > _STEEPEST:
-            return -math.inf
+    def is_too_flat(log_theta: float) -> bool:
         theta = math.exp(log_theta)
-        value = lack(theta)
-        return -math.inf if value > 0 and _below_largest(parts, theta) < 0.5 else value
+        return log_theta < _STEEPEST and lack(theta) > 0 and _below_largest(parts, theta) >= 0.5
 
     flattest = -0.5 * math.log(max(cumulants(parts, 0.0)[2], 1e-300)) - 3.0
-    low = high = flattest + _USUAL
-    at_low = at_high = missing(high)
-    while at_high > 0:
-        low, at_low = high, at_high
-        high += 1.0
-        at_high = missing(high)
-    while at_low <= 0:
-        high, at_high = low, at_low
-        low -= 1.0
-        if low < flattest:
-            return math.exp(high)
-        at_low = missing(low)
-    while high - low > 0.02:
-        # A secant step, which ends the search once the next would be as short as the tolerance; halves where it stays at one end.
-        width = high - low
-        part = at_low / (at_low - at_high) if at_high > -math.inf else 0.5
-        middle = low + width * min(max(part, 0.05), 0.95)
-        at_middle = missing(middle)
-        if at_middle > 0:
-            shorter = middle - low < 0.5 * width
-            low, at_low = middle, at_middle
-            part = at_low / (at_low - at_high) if at_high > -math.inf else 1.0
-            if part * (high - low) < 0.01:
-                return math.exp(low + part * (high - low))
-        else:
-            shorter = high - middle < 0.5 * width
-            high, at_high = middle, at_middle
-            part = at_high / (at_high - at_low) if at_high > -math.inf else 1.0
-            if part * (high - low) < 0.01:
-                return math.exp(high - part * (high - low))
-        if shorter and high - low > 0.02:
-            middle = 0.5 * (low + high)
-            at_middle = missing(middle)
-            low, at_low, high, at_high = (middle, at_middle, high, at_high) if at_middle > 0 else (low, at_low, middle, at_middle)
-    return math.exp(high)
+    usual = flattest + _USUAL
+    if is_too_flat(usual):
+        low, high = usual, usual + 1.0
+        while is_too_flat(high):
+            low, high = high, high + 1.0
+    else:
+        low, high = usual - 1.0, usual
+        while not is_too_flat(low):
+            if low < flattest:
+                return math.exp(low)
+            low, high = low - 1.0, low
+    while high - low > _TILT_WIDTH:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_too_flat(middle) else (low, middle)
+    return math.exp(0.5 * (low + high))
 
 
 def _below_largest(parts: Parts, theta: float) -> float:
@@ -249,11 +248,16 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
     """The grid pitch at which splitting raises ε by about `accuracy`·ε: it adds a variance of about h²/6 a release, and with it
     (θ+1)/2 of that to ε. One kind of bounded loss gets a grid on which its largest loss is a point and not split."""
     releases = _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
-    # Where losses are few and far apart a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
-    epsilon = max(epsilon, saddle.centre)
-    pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * saddle.deviation) / (max(releases, 0.1) * (saddle.theta + 1.0)))
+    if saddle.theta == 0.0:  # the sum lies above ε on average, and its own place is what matters
+        epsilon = max(epsilon, saddle.centre)
+    # The deviation of the plain sum, not of the tilted one, which rare large losses can make many times ε.
+    spread = math.sqrt(cumulants(parts, 0.0)[2])
+    pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * spread) / (max(releases, 0.1) * (saddle.theta + 1.0)))
     coarser = max(1.0, math.sqrt(accuracy / DEFAULT_ACCURACY))  # where the number of grid points forces a lower accuracy
-    pitch = min(pitch, coarser * max(_KINK * epsilon, 1e-3 * saddle.deviation), min(0.25 * coarser, 50.0) / (saddle.theta + 1.0))
+    # Where single losses are heavy a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
+    is_smooth = all(loss.heaviest < _LIGHT for loss, _ in parts)
+    kink = coarser * max(_KINK * epsilon, (1e-3 if is_smooth else 3e-5) * spread)
+    pitch = min(pitch, kink, min(0.25 * coarser, 50.0) / (saddle.theta + 1.0))
     for loss, _ in parts:
         if not math.isfinite(loss.largest):
             pitch = min(pitch, 0.25 * math.sqrt(loss.cumulants(0.0)[2]))
@@ -282,7 +286,7 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
             f"Composing {sum(counts)} releases to the requested accuracy needs {size} grid points, more than {most_points}."
         )
     first = math.floor((saddle.centre - below) / pitch) - 2
-    unit = 4.0 * ULP * math.log2(size + 2.0)  # relative error of one FFT in the 2-norm
+    unit = _FFT_ERROR * math.log2(size + 2.0)
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     smallest = np.ones(size // 2 + 1)
     coefficient_error = 0.0
@@ -292,16 +296,17 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
         size_of_one = np.abs(one)
         spectrum *= _power(one, size_of_one, count)
         smallest = np.minimum(smallest, size_of_one)
-        coefficient_error += count * (unit * math.sqrt(size) * _norm(folded) + 4.0 * ULP)
+        coefficient_error += count * (unit + 4.0 * ULP)  # Σ folded = 1
     tilted = np.roll(fft.irfft(spectrum, size), -(first % size))
     size_of = np.abs(spectrum)
-    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| < 1/2.
+    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| is below |a|/2, and where
+    # it is not, both products of two factors or more are below (3 Σ count·|e|)².
     if coefficient_error > 0.01:
         raise AccountingError(f"Floating-point error of {sum(counts)} compositions cannot be bounded; use fewer grid points.")
     with np.errstate(divide="ignore", invalid="ignore"):
         leverage = np.where(smallest > 0, np.minimum(size_of / smallest, 1.0), 1.0)
-    point_error = 2.0 * coefficient_error * (2.0 * float(np.sum(leverage)) / size) + unit * _norm(tilted)
-    point_error += _NEGLIGIBLE * len(counts)
+    point_error = (2.0 * coefficient_error * float(np.sum(leverage)) + unit * float(np.sum(size_of))) * 2.0 / size
+    point_error += _NEGLIGIBLE * len(counts) + 10.0 * coefficient_error**2
     window = Window(
         pitch=pitch,
         first=first,
@@ -319,11 +324,6 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     both = zip(tables, parts, strict=True)
     truncated = sum(count * max(table.infinite - loss.infinite, 0.0) for (table, count), (loss, _) in both)
     return window, truncated
-
-
-def _norm(values: NDArray[np.floating]) -> float:
-    """The 2-norm, without BLAS and its threads; see `TableLoss.cumulants`."""
-    return math.sqrt(float(np.sum(values * values)))
 
 
 def _power(values: NDArray[np.complex128], sizes: Floats, count: int) -> NDArray[np.complex128]:

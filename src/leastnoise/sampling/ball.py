@@ -36,11 +36,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leastnoise.ball import PITCHES, BallNoise
+from leastnoise.ball import BallNoise
 from leastnoise.errors import InvalidParameterError
-from leastnoise.sampling.draws import Draws, _is_simple, _shape, _snapped, simple_fraction
-from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, Words, words
+from leastnoise.sampling.draws import Draws, _shape, _snapped
+from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, Words, stamp_of, words
 from leastnoise.shells import Floats
+from leastnoise.steps import public_pitch
 
 _CHUNK = 1 << 16  # words of entropy at a time
 _FIRST_BITS = 256
@@ -51,7 +52,7 @@ _REACH = 12.0  # √χ² exceeds √(d+1) by this with probability below e^−72
 def draw_ball(noise: BallNoise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
     """Independent draws, the answers of one draw along a last axis, as whole pitches."""
     source = OperatingSystemEntropy() if entropy is None else entropy
-    return Draws(_Sampler.of(noise).integers(_shape(size), source), ball_pitch(noise), source.stamp)
+    return Draws(_Sampler.of(noise).integers(_shape(size), source), public_pitch(noise.step, noise.domain), stamp_of(source))
 
 
 def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
@@ -61,22 +62,11 @@ def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | Non
     shows a value.
     """
     source = OperatingSystemEntropy() if entropy is None else entropy
-    places = _snapped(answers, ball_pitch(noise))
+    places = _snapped(answers, public_pitch(noise.step, noise.domain))
     if places.ndim == 0 or places.shape[-1] != noise.dimension:
         raise InvalidParameterError("shape of answers", places.shape, f"to end in the {noise.dimension} answers of one draw")
     drawn = _Sampler.of(noise).integers(places.shape[:-1], source)
-    return Draws(np.asarray(places + drawn), ball_pitch(noise), source.stamp)
-
-
-def ball_pitch(noise: BallNoise) -> Fraction:
-    """The pitch of the public lattice: the 2^16th part of the step, as the simple fraction that the step stands for (else the next
-    number above it, so that steps never fall short of the sensitivity); 1 for whole numbers."""
-    if noise.domain == "integer":
-        return Fraction(1)
-    step = simple_fraction(noise.step)
-    if step == Fraction(noise.step) and not _is_simple(step):
-        step = Fraction(math.nextafter(noise.step, math.inf))
-    return step / PITCHES
+    return Draws(np.asarray(places + drawn, dtype=object), public_pitch(noise.step, noise.domain), stamp_of(source))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +109,7 @@ class _Sampler:
     @staticmethod
     @lru_cache(maxsize=16)
     def of(noise: BallNoise) -> _Sampler:
-        ratio = Fraction(noise.scale) / ball_pitch(noise)
+        ratio = Fraction(noise.scale) / public_pitch(noise.step, noise.domain)
         reach = math.sqrt(noise.dimension + 1.0) + _REACH
         if float(ratio) * reach * 16.0 > _LARGEST:
             raise InvalidParameterError("step", noise.step, "to be larger: the noise spans more than 2^61 pitches")

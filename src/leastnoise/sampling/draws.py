@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -25,21 +25,23 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
-from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy
+from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, stamp_of
 from leastnoise.sampling.tables import AliasTable, FaceTable
 from leastnoise.sampling.weights import integer_weights, lattice_form, rounded
+from leastnoise.steps import PLACES, public_pitch
 
-FINE_BITS = 16  # a bin of the real line holds 2^16 places
+FINE_BITS = PLACES.bit_length() - 1  # a bin of the real line holds 2^16 places
 _CHUNK = 1 << 15  # numbers at a time: 23 ns a draw, against 33 ns in chunks of 2^17, which leave the cache
 _LARGEST = 1 << 62  # answers below this many units are added in 64-bit integers, others in Python's
 _MOST_SHELLS = 1 << 30
+_EXACT = Context(prec=10_000)  # digits: more than any float times 2^−1100 has
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Whole multiples of `unit`, and the source of their randomness."""
 
-    integers: NDArray[Any]  # int64, or Python integers where those do not suffice
+    integers: NDArray[Any]  # noise: int64; answers with noise: Python's, whatever their size, which the type must not show
     unit: Fraction
     entropy: str
 
@@ -51,9 +53,16 @@ class Draws:
         convert = np.frompyfunc(lambda n: _nearest_float(int(n) * self.unit.numerator, self.unit.denominator), 1, 1)
         return np.asarray(convert(self.integers), dtype=np.float64)
 
+    def words(self) -> NDArray[np.int64]:
+        """The integers as int64; what is beyond is put at its end."""
+        ends = np.iinfo(np.int64)
+        return np.asarray(np.clip(self.integers, ends.min, ends.max)).astype(np.int64)
+
     def decimals(self) -> NDArray[np.object_]:
-        """integers·unit as Decimals, to the precision of the current decimal context."""
-        convert = np.frompyfunc(lambda n: Decimal(int(n) * self.unit.numerator) / Decimal(self.unit.denominator), 1, 1)
+        """integers·unit as Decimals, exactly: a unit is a whole number of 2^−k, so k decimals are enough."""
+        k = self.unit.denominator.bit_length() - 1
+        whole = self.unit.numerator * 5**k
+        convert = np.frompyfunc(lambda n: Decimal(int(n) * whole).scaleb(-k, _EXACT), 1, 1)
         return np.asarray(convert(self.integers), dtype=object)
 
     def __repr__(self) -> str:
@@ -68,7 +77,7 @@ def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: En
     """
     source = OperatingSystemEntropy() if entropy is None else entropy
     law = lattice_form(noise)
-    return Draws(_sampler(law).integers(_shape(size), source), unit(law), source.stamp)
+    return Draws(_sampler(law).integers(_shape(size), source), unit(law), stamp_of(source))
 
 
 def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
@@ -85,54 +94,19 @@ def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None)
             "A law with a tail or with unrounded masses is not released; make it exact(noise, delta=..., ...) and judge that."
         )
     source = OperatingSystemEntropy() if entropy is None else entropy
-    places = _snapped(answers, pitch(law))
+    places = _snapped(answers, public_pitch(law.step, law.domain))
     if law.dimension > 1 and (places.ndim == 0 or places.shape[-1] != law.dimension):
         raise InvalidParameterError("shape of answers", places.shape, f"to end in the {law.dimension} answers of one draw")
     if law.domain == "real":
         places = np.asarray(places * 2)  # half pitches
     shape = places.shape if law.dimension == 1 else places.shape[:-1]
     noise_integers = _sampler(law).integers(shape, source)
-    return Draws(np.asarray(places + noise_integers), unit(law), source.stamp)
-
-
-def pitch(noise: LatticeNoise) -> Fraction:
-    """The pitch of the lattice that answers are rounded to: 1 on the integers, step/2^16 on the real line."""
-    return Fraction(1) if noise.domain == "integer" else exact_step(noise) / (1 << FINE_BITS)
+    return Draws(np.asarray(places + noise_integers, dtype=object), unit(law), stamp_of(source))
 
 
 def unit(noise: LatticeNoise) -> Fraction:
     """What every output is a whole multiple of."""
-    return Fraction(1) if noise.domain == "integer" else pitch(noise) / 2
-
-
-def exact_step(noise: LatticeNoise) -> Fraction:
-    """The step as the simple fraction that its floating-point number stands for; else the next number above it.
-
-    A step of 1/3 is stored as a number below 1/3; with that, three steps would fall short of a sensitivity of 1, and two answers
-    that differ by 1 could be a place too far apart. Where no simple fraction is meant, sensitivity/m has been rounded by at most
-    half a unit in the last place, and the next number above is enough; it adds 4e-16 to the variance.
-    """
-    step = simple_fraction(noise.step)
-    return step if step != Fraction(noise.step) or _is_simple(step) else Fraction(math.nextafter(noise.step, math.inf))
-
-
-def simple_fraction(value: float) -> Fraction:
-    """The p/q with p·q ≤ 2^40 that rounds to a positive `value` (there is at most one; by chance in one of 2^13), else `value`."""
-    half = Fraction(math.ulp(value)) / 2
-    simplest = _simplest_between(Fraction(value) - half, Fraction(value) + half)
-    return simplest if _is_simple(simplest) else Fraction(value)
-
-
-def _is_simple(value: Fraction) -> bool:
-    return value.numerator * value.denominator <= 2**40 or _is_power_of_two(value)
-
-
-def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    whole = math.ceil(low)
-    if whole <= high:
-        return Fraction(whole)
-    floor = math.floor(low)
-    return floor + 1 / _simplest_between(1 / (high - floor), 1 / (low - floor))
+    return Fraction(1) if noise.domain == "integer" else public_pitch(noise.step, noise.domain) / 2
 
 
 @dataclass(frozen=True, eq=False)

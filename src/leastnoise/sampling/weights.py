@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cost as costs
-from leastnoise.classic import shift_in_steps
 from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError, open_unit, positive, positive_integer
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.privacy.compose import Settings
 from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.shells import Floats
+from leastnoise.steps import shift_in_steps
 
 BITS = (64, 128)
 _DIGITS = 53  # of a float64
