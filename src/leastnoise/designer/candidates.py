@@ -37,7 +37,11 @@ _MOST_STEPPED = 6_000  # shells of a staircase that is descended from; a wider o
 _FREE_BELOW = 2.0  # sigma in sensitivities below which a law that ripples has a smaller divergence
 _MOST_SHIFTS = 60  # beyond, the free program takes seconds
 _MOST_BINS = 200  # a sensitivity that a smooth law is looked for with: with more the staircase is best, but for many releases
-_FINE = 0.2  # sigma in sensitivities below which the bins keep to a twelfth of it
+_FINE = 0.2  # sigma in sensitivities below which the bins keep to a share of it
+# Of a joint law the pairs of bins are judged, and the share is a sixth of sigma up to 120 bins, then at least a half (2, 5 and 20
+# answers at σ = 0.15 s and 0.05 s: up to 7e-5 of ε above a twelfth, in a quarter of the time; a half loses up to 2e-3).
+_JOINT_BINS = 120
+_ENDED_CHANCE = 1.01  # one joint release: a smooth law this far above the staircase that ends is not descended from
 # A staircase whose δ buys less of ε than this is left as it is: one release, one too large for the linear program, several
 # (σ = 0.1 s, 1,000 releases: 7e-7, and a smooth law is better by 0.8 %; ten at σ = 3 s, δ = 1e-9: 3e-8, and none is).
 _PURE_ONE, _PURE_LARGE, _PURE_MORE = 1e-8, 1e-4, 1e-7
@@ -99,18 +103,19 @@ def renyi_candidate(setting: Setting, order: float, start: RenyiOptimum | None =
     return Candidate(optimum.log_h, problem.tail_ratio, epsilon, optimum, problem, system)
 
 
-def bins(ratio: float) -> int:
+def bins(ratio: float, dimension: int = 1) -> int:
     """Bins a sensitivity on the real line: `bins_per_sensitivity`, but fewer than four where sigma alone makes them fine (their own
-    variance stays below 2e-5 of the whole), and a twelfth of sigma where that is small (6e-4 of the variance, 1e-4 of ε)."""
+    variance stays below 2e-5 of the whole), and a twelfth of sigma where that is small (6e-4 of the variance, 1e-4 of ε), or of a
+    joint law a sixth to a half."""
     if ratio < _FINE:
-        return math.ceil(12.0 / ratio)
+        return math.ceil(12.0 / ratio) if dimension == 1 else max(min(math.ceil(6.0 / ratio), _JOINT_BINS), math.ceil(2.0 / ratio))
     return bins_per_sensitivity(ratio) if ratio < 16.0 else max(1, min(4, math.ceil(65.0 / ratio)))
 
 
 def aligned_bins(ratio: float, dimension: int, cost: Cost, budget: Callable[[int], float]) -> int:
     """The number of bins, at most 1.5 times `bins`, whose edges come nearest to the first step of the best staircase: then the
     staircase is a law of the lattice, and nothing on the lattice need be worse than it. `budget(m)` is in lattice units."""
-    least = bins(ratio)
+    least = bins(ratio, dimension)
     if least < 4:
         return least
     fine = (8 if least < _MOST_BINS else 2) * least
@@ -257,7 +262,7 @@ def best_tight(setting: Setting, *, quick: bool = False) -> Candidate:
 
     1. The best staircase and the best that ends: the answer for one release of one answer, and where δ is too small to buy
        anything (few releases).
-    2. One joint release: the linear program, which has no better.
+    2. One joint release: the linear program, which has no better, where it is small enough.
     3. Otherwise the Rényi optimum of the order that matters, and descent from it and from the staircase, each where it has a
        chance.
     """
@@ -278,11 +283,14 @@ def best_tight(setting: Setting, *, quick: bool = False) -> Candidate:
     best = first if smooth is None or first.epsilon <= smooth.epsilon else smooth
     if quick:
         return replace(best, is_rough=True)
-    promising = smooth is not None and smooth.epsilon < _SMOOTH_CHANCE * stairs.epsilon
+    # Descent reaches no law that ends, and took up to 35 s to find that out (2 answers at σ = 0.3 s, δ = 0.1).
+    is_one = setting.compositions == 1
+    within = _ENDED_CHANCE * first.epsilon if is_one else _SMOOTH_CHANCE * stairs.epsilon
+    promising = smooth is not None and smooth.epsilon < within
     if smooth is not None and promising:
         best = _better(best, _descended_from_below(smooth, setting, stairs.optimum.divergence))
     close = smooth is None or stairs.epsilon < _STEPPED_CHANCE * smooth.epsilon
-    if close and stairs.problem.size <= _MOST_STEPPED and (setting.compositions <= _FEW or not promising):
+    if close and not is_one and stairs.problem.size <= _MOST_STEPPED and (setting.compositions <= _FEW or not promising):
         best = _better(best, descended(stairs, setting))
     return best
 

@@ -42,7 +42,8 @@ Objective = Literal["tight", "renyi"]
 MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
 LARGEST_RATIO = 2_000.0  # sigma/sensitivity that can be designed for
 MOST_INTEGERS = 20_000.0  # sigma of integer noise, of which every integer within fifty sigmas has a probability of its own
-_SMALLEST = {("real", True): 1e-3, ("real", False): 0.05, ("integer", True): 1e-12, ("integer", False): 1e-9}
+_SMALLEST: Mapping[Domain, float] = {"real": 1e-3, "integer": 1e-12}  # sigma/sensitivity
+_SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-9}  # of a joint law: below, each answer has noise of its own
 _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
 _ROUGHLY = 0.01  # and one that only says where to begin
 _CLOSED = 1e-7  # a bracket of sigma this narrow holds a jump of ε
@@ -282,12 +283,15 @@ def _checked_order(order: float, objective: str) -> float:
     return number
 
 
-def smallest_ratio(domain: Domain, batch: int = 1) -> float:
-    """The least sigma, in sensitivities, that can be designed for.
+def smallest_ratio(domain: Domain) -> float:
+    """The least sigma, in sensitivities, that can be designed for: on the real line the bins must be finer than sigma, on the
+    integers there are none."""
+    return _SMALLEST[domain]
 
-    On the real line the bins must be finer than sigma, and a joint law is judged by pairs of them; on the integers there are none.
-    """
-    return _SMALLEST[domain, batch == 1]
+
+def _is_too_small_for_joint(request: _Request, sigma: float) -> bool:
+    """A joint law is judged by pairs of bins, which grow too many."""
+    return request.batch > 1 and sigma < _SMALLEST_JOINT[request.domain] * request.sensitivity
 
 
 def _largest_ratio(request: _Request) -> float:
@@ -300,7 +304,7 @@ def _largest_ratio(request: _Request) -> float:
 
     if cost.exponent is not None or is_within(largest):
         return largest
-    low, high = math.log(smallest_ratio(request.domain, request.batch)), math.log(largest)
+    low, high = math.log(smallest_ratio(request.domain)), math.log(largest)
     while high - low > 1e-3:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if is_within(math.exp(middle)) else (low, middle)
@@ -308,7 +312,7 @@ def _largest_ratio(request: _Request) -> float:
 
 
 def _checked_sigma(request: _Request, sigma: float) -> float:
-    s, smallest = request.sensitivity, smallest_ratio(request.domain, request.batch)
+    s, smallest = request.sensitivity, smallest_ratio(request.domain)
     if not smallest <= sigma / s <= LARGEST_RATIO:
         raise DesignError(f"Expected sigma={sigma!r} between {smallest * s:g} and {LARGEST_RATIO * s:g} for sensitivity={s:g}.")
     if not request.cost.of(sigma) > 0.0:
@@ -417,9 +421,7 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
             tried.append(chance[likely])
     found = []
     for split in tried:
-        part = replace(
-            request, batch=split.size, touched=split.size, compositions=request.compositions * split.touched,
-        )  # fmt: skip
+        part = _part(request, split)
         ways = [_of_part(part, split.touched)]
         if split.size >= batches.LEAST_SPHERE and request.cost.exponent == 2.0:
             ways.append(_sphere_of_part(part, split.touched))
@@ -429,6 +431,11 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
             except FAILURES:
                 continue
     return found
+
+
+def _part(request: _Request, split: batches.Split) -> _Request:
+    """What one block of the split asks for: all draws of it that one person is seen in compose."""
+    return replace(request, batch=split.size, touched=split.size, compositions=request.compositions * split.touched)
 
 
 def _of_part(part: _Request, uses: int) -> _Way:
@@ -465,6 +472,10 @@ def _attempted(request: _Request, sigma: float, near: _Found | None = None, *, q
 def _optimised(request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False) -> _Found:
     """The best law of the family for the request's objective; `near` is that of almost the same sigma, to start from, and `quick`
     leaves out what takes long."""
+    if _is_too_small_for_joint(request, sigma):
+        raise DesignError(
+            f"Expected sigma={sigma!r} of joint noise to be at least {_SMALLEST_JOINT[request.domain]:g} sensitivities."
+        )
     lattice = _lattice(request, sigma, None if near is None or near.candidate is None else near.candidate.problem.shift)
     setting, moments = lattice.setting, None
     if request.objective == "tight":
@@ -575,9 +586,11 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     1. Our own law is calibrated: without descent first, which brings sigma within a few per cent of the answer in little time.
     2. All other laws compete at that sigma. Where another one wins by more than the calibration's tolerance it is calibrated in
        its turn, from there, and so on.
+    3. Where sigma may be smaller than that of any joint law, each answer gets noise of its own.
     """
-    ends = smallest, largest = smallest_ratio(request.domain, request.batch), _largest_ratio(request)
-    s = request.sensitivity
+    smallest, largest = smallest_ratio(request.domain), _largest_ratio(request)
+    least = smallest if request.batch == 1 else _SMALLEST_JOINT[request.domain]
+    ends, s = (least, largest), request.sensitivity
     start, slope, begun = _first_ratio(request, epsilon), _USUAL_SLOPE, None
     if request.objective == "tight" and (request.compositions > 1 or request.batch > 1):
         roughly = _calibrate(partial(_attempted, request, quick=True), epsilon, s, start, ends, slope, _ROUGHLY)
@@ -585,26 +598,51 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
         if roughly.law.candidate is not None and not roughly.law.candidate.is_rough:
             begun = roughly.law
     reached = _calibrate(partial(_attempted, request), epsilon, s, start, ends, slope, begun=begun)
+    best, named = _best_at(request, reached.ratio * s, reached.law)
     for _ in range(_TURNS):
-        best, named = _best_at(request, reached.ratio * s, reached.law)
-        is_end = reached.ratio in (smallest, largest)
+        is_end = reached.ratio in ends
         if best.epsilon > epsilon * (1.0 - _CALIBRATED) and not (is_end and best.epsilon <= epsilon):
             break
-        if best is reached.law or best.again is None or reached.ratio == smallest:
+        if best is reached.law or reached.ratio == least:
             break
-        further = _calibrate(best.again, epsilon, s, reached.ratio, ends, reached.slope)
-        if further.law.epsilon > epsilon or further.ratio >= reached.ratio:
+        further = _calibrated_or_none(best.again, epsilon, s, reached.ratio, ends, reached.slope)
+        if further is None or further.law.epsilon > epsilon or further.ratio >= reached.ratio:
             break
         reached = further
+        best, named = _best_at(request, reached.ratio * s, reached.law)
     if best.epsilon > epsilon:
         raise DesignError(
             f"Expected epsilon={epsilon!r} to be at least {best.epsilon:.4g}, what the largest sigma, {largest * s:g}, gives."
         )
+    if least > smallest and reached.ratio == least and best.epsilon < epsilon * (1.0 - _CALIBRATED):
+        apart = _calibrated_apart(request, epsilon, (smallest, least))
+        if apart is not None and apart.law.epsilon <= epsilon:
+            reached = apart
+            best, named = _best_at(request, reached.ratio * s, reached.law)
     if reached.ratio == smallest and best.epsilon < epsilon * (1.0 - _CALIBRATED):
         raise DesignError(
             f"Expected epsilon={epsilon!r} to be at most {best.epsilon:.4g}, what the smallest sigma, {smallest * s:g}, gives."
         )
     return _as_design(request, reached.ratio * s, best, named)
+
+
+def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, float]) -> _Calibrated | None:
+    """A batch with noise of its own on each answer, where sigma is too small for a joint law."""
+    split = batches.splits(request.batch, request.touched)[0]
+    part = _part(request, split)
+    return _calibrated_or_none(
+        _of_part(part, split.touched), epsilon, request.sensitivity, _first_ratio(part, epsilon), ends, _USUAL_SLOPE
+    )
+
+
+def _calibrated_or_none(
+    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float
+) -> _Calibrated | None:
+    """`_calibrate`, of a law that may not exist at every sigma."""
+    try:
+        return _calibrate(way, epsilon, s, start, ends, slope)
+    except FAILURES:
+        return None
 
 
 @dataclass(frozen=True)
@@ -656,6 +694,10 @@ def _calibrate(
         is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
         wanted = math.exp(places[-1][0] + _step(math.log1p(-0.3 * tolerance) - places[-1][1], slope))
         ratio = math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
+    else:
+        if enough is None:
+            ratio = ends[1]
+            law = way(ratio * s, None)
     return _Calibrated(ratio, law, slope) if enough is None else enough
 
 
@@ -699,7 +741,7 @@ def _first_ratio(request: _Request, epsilon: float) -> float:
         found.append(_known_ratio(lambda ratio: plain_cube(ratio, request.batch, 1.0, "real"), request, epsilon, math.exp(high)))
         if request.batch >= batches.LEAST_SPHERE:
             found.append(_known_ratio(lambda ratio: sphere(ratio, request.batch), request, epsilon, math.exp(high)))
-    return min(max(min(found), smallest_ratio(request.domain, request.batch)), LARGEST_RATIO)
+    return min(max(min(found), smallest_ratio(request.domain)), LARGEST_RATIO)
 
 
 def _known_ratio(law: Callable[[float], Noise], request: _Request, epsilon: float, start: float) -> float:

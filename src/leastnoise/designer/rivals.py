@@ -25,7 +25,9 @@ from leastnoise.shells import Floats
 from leastnoise.steps import shift_in_steps, step_of
 
 _MOST_BINS = 30
-_LEAST_CACTUS = 0.05  # sigma in sensitivities: below, its bins are too wide, and its program is beyond double precision
+# Sigma in sensitivities: below, the bins of the Cactus law are too wide and its program is beyond double precision, and the cube
+# law has too many pairs of bins to judge.
+_LEAST = {"Cactus": 0.05, "cube": 0.01}
 _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 
 
@@ -61,7 +63,7 @@ def rivals(
     """Every known law that can be built at this cost, best first; or the named one `only`."""
     found = []
     for name, build, uses in known_laws(sensitivity, batch, domain, touched):
-        if only not in (None, name) or (name == "Cactus" and sigma < _LEAST_CACTUS * sensitivity):
+        if only not in (None, name) or sigma < _LEAST.get(name, 0.0) * sensitivity:
             continue
         try:
             noise = _at_cost(name, build, sigma, sensitivity, domain, cost)
@@ -125,7 +127,7 @@ def plain_cube(sigma: float, batch: int, sensitivity: float, domain: Domain) -> 
     ratio = sigma / sensitivity
     own = domain == "real" and not 0.2 <= ratio <= 16.0
     return classic.cube(
-        sigma, batch, domain=domain, sensitivity=sensitivity, step=step_of(sensitivity, bins(ratio)) if own else None
+        sigma, batch, domain=domain, sensitivity=sensitivity, step=step_of(sensitivity, bins(ratio, batch)) if own else None
     )
 
 

@@ -36,7 +36,7 @@ _CLOSE = 1e-3  # how far below the budget a search over several laws may stop
 _ROUNDS = 14
 _SHORTLIST = 1.06
 _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
-_SMALLEST, _LARGEST = smallest_ratio("real", 2), 0.99 * LARGEST_RATIO  # sigma/sensitivity that any number of answers can have
+_SMALLEST, _LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 _MOST_JOINT = 100  # answers in one joint draw: beyond, independent noise is the better one (DESIGN, section 2)
 
 
@@ -405,7 +405,7 @@ def _designed(spec: _Spec, delta: float, *, epsilon: float | None = None, sigma:
             try:
                 made = design(
                     delta=delta,
-                    sigma=smallest_ratio(domain, spec.batch),
+                    sigma=smallest_ratio(domain),
                     compositions=spec.uses,
                     batch=spec.batch,
                     domain=domain,

@@ -82,8 +82,7 @@ def setting_from(query: Mapping[str, str]) -> Setting:
     if domain == "integer" and sensitivity is not None and sensitivity != int(sensitivity):
         errors["sensitivity"] = "Whole-number answers move by whole numbers: the sensitivity must be 1, 2, 3, …"
     sigma = numbers.get("sigma")
-    batch = answers if asked == "together" and answers else 1
-    smallest = smallest_ratio("integer" if domain == "integer" else "real", batch)
+    smallest = smallest_ratio("integer" if domain == "integer" else "real")
     if sigma is not None and sensitivity is not None and not smallest <= sigma / sensitivity <= LARGEST_RATIO:
         low, high = smallest * sensitivity, LARGEST_RATIO * sensitivity
         errors["sigma"] = f"With this sensitivity the standard deviation must be between {low:g} and {high:g}."
