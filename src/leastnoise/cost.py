@@ -16,7 +16,10 @@ from leastnoise.errors import InvalidParameterError, non_negative, positive
 from leastnoise.shells import Floats
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_PLACES = (np.arange(256) + 0.5) / 256.0  # of [0, R], where a cost is looked at for its average over [−R, R]
+# Places in [0, 1] and their weights: 8 Gauss–Legendre points in each panel, whose widths double from 2^−20 on.
+_PANELS = np.concatenate([[0.0], 2.0 ** np.arange(-20.0, 1.0)])
+_PLACES = (_PANELS[:-1, None] + np.diff(_PANELS)[:, None] * 0.5 * (1.0 + np.polynomial.legendre.leggauss(8)[0])).ravel()
+_SHARES = (np.diff(_PANELS)[:, None] * 0.5 * np.polynomial.legendre.leggauss(8)[1]).ravel()
 _SMALLEST, _WIDEST = 1e-15, 1e15  # radii
 
 
@@ -105,7 +108,8 @@ class Cost:
             return float(((self.exponent + 1.0) * budget) ** (1.0 / self.exponent))
 
         def is_dear(radius: float) -> bool:
-            return float(np.mean(self._checked(np.asarray(radius * _PLACES, dtype=np.float64)))) >= budget
+            average = float(_SHARES @ self._checked(np.asarray(radius * _PLACES, dtype=np.float64)))
+            return average * (1.0 - 1e-14) >= budget  # what rounding adds makes no bounded cost reach its bound
 
         low = high = 1.0
         while not is_dear(high):

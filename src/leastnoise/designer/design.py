@@ -669,7 +669,7 @@ def _calibrate(
     it, and `begun` the law at the start where that is known.
 
     1. Secant steps of log ε against log σ, kept in the bracket of what was tried; the middle of it where they leave it, or where
-       they have not halved it in three steps (ε may jump).
+       they have not halved it in three steps (ε may jump), both of its ends having been tried.
     2. Ended by the tolerance, an end of the range, or a bracket that has closed: its upper end is then on the safe side.
     """
     low, high = ends
@@ -677,6 +677,7 @@ def _calibrate(
     places: list[tuple[float, float]] = []
     widths: list[float] = []
     near: _Found | None = None
+    too_low = False  # whether the lower end of the bracket was tried
     ratio = min(max(start, low), high)
     for _ in range(_ROUNDS):
         law, begun = way(ratio * s, near) if begun is None else begun, None
@@ -686,11 +687,12 @@ def _calibrate(
         if law.epsilon <= epsilon:
             high, enough = ratio, _Calibrated(ratio, law, slope)
         else:
-            low = ratio
+            low, too_low = ratio, True
         is_end = ratio == ends[0 if law.epsilon <= epsilon else 1]
         if is_end or epsilon * (1.0 - tolerance) <= law.epsilon <= epsilon or high <= low * (1.0 + _CLOSED):
             break
-        widths.append(math.log(high / low))
+        if enough is not None and too_low:
+            widths.append(math.log(high / low))
         is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
         wanted = math.exp(places[-1][0] + _step(math.log1p(-0.3 * tolerance) - places[-1][1], slope))
         ratio = math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
