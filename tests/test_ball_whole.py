@@ -1,4 +1,4 @@
-"""The ball-shaped law rounded to whole numbers: its masses and variance by quadrature of the noise, drawn, judged, saved, verified."""
+"""The ball-shaped law rounded to whole numbers: masses and variance by quadrature of the noise; judged, drawn, saved, verified."""
 
 import itertools
 import json
@@ -112,7 +112,7 @@ def test_scipy_has_the_rounded_law():
 
 
 def exact_delta(d, scale, epsilon):
-    """δ(ε) of the continuous law for the move by 1 of every answer, by quadrature over the noise itself: along the move and across."""
+    """δ(ε) of the continuous law when every answer moves by 1, by quadrature over the noise itself: along the move and across."""
     length = math.sqrt(d) / scale  # of the move, in units of the scale
 
     def across(t):

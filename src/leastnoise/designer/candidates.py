@@ -190,11 +190,11 @@ def descended(candidate: Candidate, setting: Setting) -> Candidate:
     if not 0.0 < candidate.epsilon < math.inf:
         return candidate
     q = meet_constraints(problem, spread(problem, candidate.optimum.profile))
-    epsilon = math.inf
+    epsilon, least = math.inf, tight.steep_epsilon(candidate.system, q, setting.compositions)
     for _ in range(_MOST_ROUNDS):
         reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions)
         gained, q, epsilon = epsilon - reached.epsilon, reached.q, reached.epsilon
-        if gained < _LEAST_ROUND * epsilon:
+        if gained < _LEAST_ROUND * max(epsilon, least):
             break
     if not epsilon < candidate.epsilon:
         return candidate
@@ -204,13 +204,14 @@ def descended(candidate: Candidate, setting: Setting) -> Candidate:
 def adjusted(candidate: Candidate, setting: Setting) -> Candidate | None:
     """The law of a neighbouring budget on the same lattice, brought to this one by descent from it: as the budget moves ε then
     moves smoothly, where fresh searches may end in different laws (ε apart by 2e-3 for six releases at σ = 26.8 s). A staircase,
-    whole or ended, is made anew, in milliseconds. None where the lattice is another one."""
+    whole or ended, is made anew, in milliseconds. None where the lattice is another one, and for one joint release, whose linear
+    program is solved anew."""
     before = candidate.problem
     if before.shift != setting.shift or before.domain != setting.domain:
         return None
     is_whole = math.isinf(before.order) and candidate.log_h is candidate.optimum.log_h
     if candidate.tail_ratio is None or is_whole:
-        return stepped(setting)
+        return stepped(setting) if setting.dimension == 1 or setting.compositions > 1 else None
     problem = replace(before, budget=setting.budget)
     q = meet_constraints(problem, spread(problem, candidate.log_h[problem.first :]))
     if abs(math.log(setting.budget / before.budget)) < _SAME_LAW:  # its shape is as good here: what it loses is of second order

@@ -48,14 +48,15 @@ _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may b
 _ROUGHLY = 0.01  # and one that only says where to begin
 _CLOSED = 1e-7  # a bracket of sigma this narrow holds a jump of ε
 _LEAST = 1e-3  # of the wanted epsilon: what is below says no more about how far sigma is from it
-_NEAR = 0.05  # how close to the wanted epsilon the search stops looking for other laws and adjusts the one it has
+# How close to the wanted epsilon, or how small a step of log sigma, for the search to adjust the law it has and look for no other.
+_NEAR, _NEXT = 0.05, 3e-3
 _ROUNDS = 30
 _TURNS = 4  # laws that may win one after the other while sigma is looked for
 _WIDEST = 4.0  # radius of uniform noise of the cost c(sigma), in sigmas: √3 for the quadratic cost, e for log(1 + |z|)
 _STEEP = 6.0  # of ε a release, from which sigma falls exponentially
 _FEW_HUNDREDTHS = 0.05  # sigma/sensitivity from which known laws are looked at for a start
 _TIE, _FEW = 1e-4, 1e-3  # of ε, within which a law is preferred whose failures use less than this share of δ
-_USUAL_SLOPE, _STEEPEST, _FLATTEST = -1.1, -10.0, -0.02  # of log ε against log σ
+_USUAL_SLOPE, _STEEPEST, _FLATTEST = -1.1, -1e4, -0.02  # of log ε against log σ
 _KNOWN_ROUNDS = 8  # of the search for a known law's sigma
 FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)  # of a program beyond the solver
 _PRODUCT_CHANCE = 0.8  # independent noise is not optimised where the joint law is this far below every known product
@@ -336,8 +337,8 @@ def _at_sigma(request: _Request, sigma: float) -> Design:
     return _as_design(request, sigma, best, named)
 
 
-def _best_at(request: _Request, sigma: float, ours: _Found) -> tuple[_Found, dict[str, float]]:
-    """The law that is preferred at this budget, and the ε of each known one."""
+def _best_at(request: _Request, sigma: float, ours: _Found, most: float = math.inf) -> tuple[_Found, dict[str, float]]:
+    """The law that is preferred at this budget, if possible of an ε of `most`, and the ε of each known one."""
     found = [ours]
     others = _rivals(request, sigma)
     named = {rival.name: rival.epsilon for rival in others}
@@ -348,7 +349,7 @@ def _best_at(request: _Request, sigma: float, ours: _Found) -> tuple[_Found, dic
                 named["optimised product"] = law.epsilon
     if request.objective == "tight":
         found.extend(_known(request, rival) for rival in others)
-    return _preferred(found, request), named
+    return _preferred(found, request, most), named
 
 
 def _rivals(request: _Request, sigma: float, only: str | None = None) -> list[Rival]:
@@ -375,7 +376,7 @@ def _known(request: _Request, rival: Rival) -> _Found:
     return _Found(rival.noise, rival.epsilon, rival.uses, again, rival.name)
 
 
-def _preferred(found: Sequence[_Found], request: _Request) -> _Found:
+def _preferred(found: Sequence[_Found], request: _Request, most: float) -> _Found:
     """The law of least ε (the first of equals: ours before a rival's); of those within `_TIE` of it rather one that does not fail.
 
     A law that ends where a neighbour's goes on reveals a person outright with some probability. That may be up to δ, but not for
@@ -383,7 +384,7 @@ def _preferred(found: Sequence[_Found], request: _Request) -> _Found:
     releases that follow.
     """
     best = min(found, key=lambda law: law.epsilon)
-    near = [law for law in found if law.epsilon <= best.epsilon * (1.0 + _TIE)]
+    near = [law for law in found if law.epsilon <= max(min(best.epsilon * (1.0 + _TIE), most), best.epsilon)]
     if len(near) == 1:
         return best
     spared = [law for law in near if _failures(law, request) <= _FEW * request.delta]
@@ -598,7 +599,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
         if roughly.law.candidate is not None and not roughly.law.candidate.is_rough:
             begun = roughly.law
     reached = _calibrate(partial(_attempted, request), epsilon, s, start, ends, slope, begun=begun)
-    best, named = _best_at(request, reached.ratio * s, reached.law)
+    best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     for _ in range(_TURNS):
         is_end = reached.ratio in ends
         if best.epsilon > epsilon * (1.0 - _CALIBRATED) and not (is_end and best.epsilon <= epsilon):
@@ -609,7 +610,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
         if further is None or further.law.epsilon > epsilon or further.ratio >= reached.ratio:
             break
         reached = further
-        best, named = _best_at(request, reached.ratio * s, reached.law)
+        best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     if best.epsilon > epsilon:
         raise DesignError(
             f"Expected epsilon={epsilon!r} to be at least {best.epsilon:.4g}, what the largest sigma, {largest * s:g}, gives."
@@ -618,7 +619,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
         apart = _calibrated_apart(request, epsilon, (smallest, least))
         if apart is not None and apart.law.epsilon <= epsilon:
             reached = apart
-            best, named = _best_at(request, reached.ratio * s, reached.law)
+            best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     if reached.ratio == smallest and best.epsilon < epsilon * (1.0 - _CALIBRATED):
         raise DesignError(
             f"Expected epsilon={epsilon!r} to be at most {best.epsilon:.4g}, what the smallest sigma, {smallest * s:g}, gives."
@@ -681,7 +682,6 @@ def _calibrate(
     ratio = min(max(start, low), high)
     for _ in range(_ROUNDS):
         law, begun = way(ratio * s, near) if begun is None else begun, None
-        near = law if abs(law.epsilon / epsilon - 1.0) < _NEAR else None
         places.append((math.log(ratio), math.log(min(max(law.epsilon / epsilon, _LEAST), 1.0 / _LEAST))))
         slope = _slope(places, slope)
         if law.epsilon <= epsilon:
@@ -695,7 +695,9 @@ def _calibrate(
             widths.append(math.log(high / low))
         is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
         wanted = math.exp(places[-1][0] + _step(math.log1p(-0.3 * tolerance) - places[-1][1], slope))
-        ratio = math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
+        before, ratio = ratio, math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
+        is_near = abs(law.epsilon / epsilon - 1.0) < _NEAR or abs(math.log(ratio / before)) < _NEXT
+        near = law if is_near else None
     else:
         if enough is None:
             ratio = ends[1]
