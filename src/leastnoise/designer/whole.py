@@ -17,9 +17,14 @@ from leastnoise.cost import Cost
 from leastnoise.lattice import LatticeNoise
 from leastnoise.shells import Floats
 
+_FARTHEST = 0.5  # logarithm of the power
+
 
 def rounded(noise: LatticeNoise, cost: Cost, budget: float) -> LatticeNoise:
-    """The rounded law of one answer, brought to the cost `budget` by a power of its probabilities, which is nearly 1."""
+    """The rounded law of one answer, brought to the cost `budget` by a power of its probabilities, which is nearly 1.
+
+    A law that is flat to its end is the same at every power: where it costs too much, what is too much goes to 0 instead.
+    """
     log_h = noise.log_pmf(np.arange(noise.last + 1))
 
     def law(power: float) -> LatticeNoise:
@@ -31,11 +36,25 @@ def rounded(noise: LatticeNoise, cost: Cost, budget: float) -> LatticeNoise:
         return math.log(law(math.exp(log_power)).expected_cost(cost) / budget)
 
     low, high = -1e-3, 1e-3
-    while excess(low) < 0.0:
+    while excess(low) < 0.0 and low > -_FARTHEST:
         low *= 2.0
-    while excess(high) > 0.0:
+    while excess(high) > 0.0 and high < _FARTHEST:
         high *= 2.0
+    if excess(low) < 0.0 or excess(high) > 0.0:
+        return _at_most(law(1.0), cost, budget)
     return law(math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-14)))
+
+
+def _at_most(law: LatticeNoise, cost: Cost, budget: float) -> LatticeNoise:
+    """The law, mixed with no noise at all where it costs more than the budget."""
+    spent, least = law.expected_cost(cost), cost.of(0.0)
+    if spent <= budget:
+        return law
+    share = (spent - budget) / (spent - least)
+    log_h = law.log_pmf(np.arange(law.last + 1)) + math.log1p(-share)
+    log_h[0] = np.logaddexp(log_h[0], math.log(share))
+    log_h = np.maximum.accumulate(log_h[::-1])[::-1]  # what rises does so by rounding
+    return LatticeNoise.from_log_weights(log_h, law.tail_ratio, domain="integer")
 
 
 def _in_integers(log_h: Floats, tail_ratio: float | None, width: float) -> tuple[Floats, float | None]:
