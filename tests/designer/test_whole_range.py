@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from leastnoise import DesignError, InvalidParameterError, PrivacyLoss, design, gaussian, laplace, staircase
 from leastnoise.cost import Cost, absolute, custom, power, quadratic
 from leastnoise.designer import candidates, ended, single
+from leastnoise.designer.artefacts import artefact_of
 from leastnoise.designer.candidates import Setting
 from leastnoise.designer.design import Design
 from leastnoise.designer.rivals import at_cost, expected_cost
@@ -116,7 +117,7 @@ def test_known_laws_of_the_same_cost_need_no_less(cost: Cost, delta: float) -> N
         ({"delta": 0.25, "sigma": 0.4}, absolute()),
         ({"delta": 0.1, "sigma": 3.0}, power(8.0)),
         ({"delta": 1e-9, "sigma": 0.004}, quadratic()),
-        ({"delta": 1e-9, "sigma": 1e-6, "domain": "integer"}, quadratic()),
+        ({"delta": 1e-9, "sigma": 1e-4, "domain": "integer"}, quadratic()),
         ({"delta": 1e-6, "sigma": 0.03, "batch": 3}, quadratic()),
         ({"delta": 1e-6, "sigma": 12.0, "batch": 60, "domain": "integer"}, quadratic()),
         ({"delta": 1e-6, "sigma": 0.02, "compositions": 3}, quadratic()),
@@ -137,10 +138,8 @@ def test_sigma_to_epsilon_and_back(request_: dict[str, Any], cost: Cost) -> None
 @pytest.mark.parametrize(
     "setting",
     [
-        {"domain": "integer"},
-        {"domain": "integer", "batch": 2},
         {"domain": "integer", "compositions": 3},
-        {"domain": "integer", "batch": 20},
+        {"domain": "integer", "batch": 60},
         {"compositions": 5},
         {"batch": 3},
         {"batch": 20},
@@ -158,14 +157,40 @@ def test_every_epsilon_that_plans_allow(setting: dict[str, Any]) -> None:
     assert sigmas[0] > sigmas[1]
 
 
-@pytest.mark.parametrize(("setting", "most"), [({}, 20.03), ({"compositions": 2}, 40.07), ({"batch": 2}, 40.07)])
-def test_what_no_bins_are_fine_enough_for_says_what_can_be_had(setting: dict[str, Any], most: float) -> None:
-    with pytest.raises(
-        DesignError, match=rf"Expected epsilon=50\.0 to be at most {most:g}, what the smallest sigma, 0\.001, gives"
-    ):
+@pytest.mark.parametrize(
+    ("setting", "most", "sigma"),
+    [
+        ({}, 20.03, 1e-3),
+        ({"compositions": 2}, 40.07, 1e-3),
+        ({"batch": 2}, 40.07, 1e-3),
+        ({"domain": "integer"}, 23.72, 1e-5),
+        ({"domain": "integer", "batch": 2}, 24.82, 1e-5),
+    ],
+)
+def test_more_than_the_least_noise_needs_says_what_can_be_had(setting: dict[str, Any], most: float, sigma: float) -> None:
+    said = rf"Expected epsilon=50\.0 to be at most {most:g}, what the smallest sigma, {sigma:g}, gives"
+    with pytest.raises(DesignError, match=said):
         design(delta=3e-9, epsilon=50.0, **setting)
-    best = design(delta=3e-9, sigma=0.001, **setting)
+    best = design(delta=3e-9, sigma=sigma, **setting)
     assert best.epsilon == pytest.approx(most, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"sigma": 1e-5, "domain": "integer"},
+        {"sigma": 1e-5, "domain": "integer", "batch": 2},
+        {"sigma": 1e-3},
+        {"epsilon": 50.0, "batch": 20},
+        {"epsilon": 50.0, "compositions": 5},
+    ],
+)
+def test_the_least_noise_is_drawn_exactly(request_: dict[str, Any]) -> None:
+    """What is designed can be released: integer weights keep the guarantee to 1e-6 of ε."""
+    best = design(delta=1e-6, **request_)
+    artefact = artefact_of(best)
+    assert artefact.guarantee.epsilon == pytest.approx(best.epsilon, rel=1e-6)
+    assert artefact.noise.std == pytest.approx(best.sigma, rel=1e-4)
 
 
 @pytest.mark.parametrize("sigma", [0.001, 0.004, 0.0099])
@@ -298,7 +323,7 @@ def test_more_integers_than_can_be_written_are_left_to_the_real_line() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "ends"),
-    [({"sensitivity": 2.0}, "0.002 and 4000"), ({"domain": "integer"}, "1e-12 and 2000"), ({"batch": 5}, "0.001 and 2000")],
+    [({"sensitivity": 2.0}, "0.002 and 4000"), ({"domain": "integer"}, "1e-05 and 2000"), ({"batch": 5}, "0.001 and 2000")],
 )
 def test_sigma_out_of_range(setting: dict[str, Any], ends: str) -> None:
     for sigma in (1e-14, 6000.0):

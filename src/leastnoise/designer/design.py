@@ -42,8 +42,10 @@ Objective = Literal["tight", "renyi"]
 MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
 LARGEST_RATIO = 2_000.0  # sigma/sensitivity that can be designed for
 MOST_INTEGERS = 20_000.0  # sigma of integer noise, of which every integer within fifty sigmas has a probability of its own
-_SMALLEST: Mapping[Domain, float] = {"real": 1e-3, "integer": 1e-12}  # sigma/sensitivity
-_SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-9}  # of a joint law: below, each answer has noise of its own
+# The least sigma/sensitivity: on the real line 12,000 bins a sensitivity, on the integers what integer weights still draw exactly
+# (the weight of 0 has 53 bits, and at 1e-6 rounding the others moves ε by more than 1e-6 of itself).
+_SMALLEST: Mapping[Domain, float] = {"real": 1e-3, "integer": 1e-5}
+_SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-5}  # of joint laws: below, each answer has noise of its own
 _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
 _ROUGHLY = 0.01  # and one that only says where to begin
 _CLOSED = 1e-7  # a bracket of sigma this narrow holds a jump of ε
@@ -285,8 +287,7 @@ def _checked_order(order: float, objective: str) -> float:
 
 
 def smallest_ratio(domain: Domain) -> float:
-    """The least sigma, in sensitivities, that can be designed for: on the real line the bins must be finer than sigma, on the
-    integers there are none."""
+    """The least sigma, in sensitivities, that can be designed for."""
     return _SMALLEST[domain]
 
 
