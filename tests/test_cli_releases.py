@@ -89,7 +89,8 @@ def test_a_release_prints_writes_and_spends(desk):
         assert f"written: {desk / name}" in result.output
     content = json.loads((desk / "numbers.json").read_text())
     values = {(row["statistic"], row["group"]): row for row in content["statistics"]}
-    assert set(values) == {("age", ""), ("towns", "town = north"), ("towns", "town = south")}
+    asked = {("age", ""), ("towns", "town = north"), ("towns", "town = south")}
+    assert set(values) == {*asked, ("rows with other keys", "town"), ("persons with an unreadable value", "age")}
     row = values["towns", "town = south"]
     assert abs(row["value"] - 100) < 8 * row["half_width_95"]  # noise of ±: eight of them is beyond any draw
     with Ledger(desk / "budget.ledger", read_only=True) as book:
@@ -116,7 +117,8 @@ def test_a_preview_reads_nothing_and_spends_nothing(desk):
     assert "would go from epsilon = 0 to " in text.output
     found = json.loads(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview", "--json").stdout)
     assert found["ledger"]["allowed"]
-    assert [row["statistic"] for row in found["statistics"]] == ["age", "towns"]
+    checks = ["rows with other keys: town", "persons with an unreadable value: age"]
+    assert [row["statistic"] for row in found["statistics"]] == ["age", "towns", *checks]
     assert found["statistics"][0]["half_width"] > found["statistics"][0]["noise_std"] > 0
     with Ledger(desk / "budget.ledger", read_only=True) as book:
         assert book.entries() == ()
@@ -126,7 +128,8 @@ def test_the_preview_says_the_error_that_the_release_has(desk):
     said = json.loads(run("release", desk / "plan.toml", "--preview", "--json").stdout)["statistics"]
     made = json.loads(run("release", desk / "plan.toml", "--no-ledger", "--json").stdout)["statistics"]
     for row in made:
-        expected = next(other for other in said if other["statistic"] == row["statistic"])
+        names = (row["statistic"], f"{row['statistic']}: {row['group']}")
+        expected = next(other for other in said if other["statistic"] in names)
         assert row["noise_std"] == pytest.approx(expected["noise_std"], rel=1e-9)
         assert row["half_width_95"] == pytest.approx(expected["half_width"], rel=1e-9)
 

@@ -78,7 +78,8 @@ def test_ledger_shows_itself(tmp_path):
 def test_release_shows_itself():
     rows = tuple(Row("count", "count", f"ward {k} & more", 10.0 * k, 2.0, 4.0) for k in range(70))
     made = SimpleNamespace(epsilon=0.5, delta=1e-6)
-    shown = Release(SimpleNamespace(name="wards <i>"), rows, made, "duckdb", "operating system", "2024-01-01")._repr_html_()
+    plan = SimpleNamespace(name="wards <i>", one_row_per_person=True, statistics=())
+    shown = Release(plan, rows, made, "duckdb", "operating system", "2024-01-01")._repr_html_()
     text = "".join(parsed(shown).itertext())
     assert "wards <i>" in text
     assert "ward 3 & more" in text

@@ -62,6 +62,10 @@ class BallLoss:
     def largest(self) -> float:
         return 2.0 * self.half
 
+    @property
+    def anchor(self) -> float:
+        return self.largest
+
     @cached_property
     def rho(self) -> float:
         """ρ, by K_{ν+1}/K_ν = 2ν/a + K_{ν−1}/K_ν (DLMF 10.29.1) from K_{3/2}/K_{1/2} or K_1/K_0: positive terms, errors shrink."""

@@ -21,7 +21,7 @@ from scipy import fft
 from scipy.linalg import lapack
 
 from leastnoise.errors import AccountingError
-from leastnoise.privacy.single import ULP, SingleLoss, TableLoss
+from leastnoise.privacy.single import LIGHT, ULP, SingleLoss, TableLoss
 from leastnoise.shells import Floats
 
 Parts = Sequence[tuple[SingleLoss, int]]
@@ -29,9 +29,9 @@ Parts = Sequence[tuple[SingleLoss, int]]
 _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
 _KINK = 1e-4  # of ε, that a pitch may be
-_LIGHT = 0.02  # a loss of less probability makes no kink that matters
 DEFAULT_ACCURACY = 5e-6
 _SNAP = 1e-9  # of a pitch: losses this close to a grid point are moved onto it, which counts as rounding of the loss
+_STEEPEST_STEP = 700.0  # the log of the largest number by which a tilt may weigh neighbouring points of the grid differently
 _STEEPEST = 30.0  # log of the steepest tilt
 _TILT_WIDTH = 0.02  # of the bracket of log θ: the bounds hardly feel it
 _USUAL = 4.5  # log of the usual tilt less that of the flattest one: δ = 1e-6 to 1e-9 is 5 to 6 deviations out
@@ -255,7 +255,7 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
     pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * spread) / (max(releases, 0.1) * (saddle.theta + 1.0)))
     coarser = max(1.0, math.sqrt(accuracy / DEFAULT_ACCURACY))  # where the number of grid points forces a lower accuracy
     # Where single losses are heavy a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
-    is_smooth = all(loss.heaviest < _LIGHT for loss, _ in parts)
+    is_smooth = all(loss.heaviest < LIGHT for loss, _ in parts)
     kink = coarser * max(_KINK * epsilon, (1e-3 if is_smooth else 3e-5) * spread)
     pitch = min(pitch, kink, min(0.25 * coarser, 50.0) / (saddle.theta + 1.0))
     for loss, _ in parts:
@@ -265,10 +265,10 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
 
 
 def aligned(parts: Parts, pitch: float) -> float:
-    """At most `pitch`, a whole part of the largest loss where there is only one kind of loss."""
-    largest = parts[0][0].largest
-    if len(parts) == 1 and math.isfinite(largest) and largest > 0:
-        return largest / math.ceil(largest / pitch)
+    """At most `pitch`, a whole part of the loss that matters most where there is only one kind of loss."""
+    anchor = parts[0][0].anchor
+    if len(parts) == 1 and math.isfinite(anchor) and anchor > 0:
+        return anchor / math.ceil(anchor / pitch)
     return pitch
 
 
@@ -350,6 +350,8 @@ class _Grid:
         """Connect-the-Dots: a loss ℓ between grid points gives (1 − e^(−(ℓ−lower)))/(1 − e^(−h)) of its mass to the upper one."""
         if not table.spread / pitch < 1e15:
             raise AccountingError(f"A loss of {table.spread:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
+        if theta * pitch > _STEEPEST_STEP:
+            raise AccountingError(f"A tilt of {theta:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
         lower = np.floor(table.loss / pitch)
         part = np.clip(table.loss - lower * pitch, 0.0, pitch)
         over = part > (1.0 - _SNAP) * pitch

@@ -20,7 +20,6 @@ from leastnoise.privacy.tables import single_loss
 DEFAULT = Settings()
 _TRIES = 8
 _COARSER = 12
-_SPARE = 1e-5  # share of δ for which the highest losses of all releases are given up
 _LOWER_PITCH = 1.0 / 32.0  # lower bounds work on a finer grid: their gap is about 8 pitches
 _LOWER_SHARE = 1e-3  # and give away this share of δ
 _RAISED = 1e-60  # Gaussian tables raise at most this mass a release from below the grid
@@ -103,7 +102,7 @@ class PrivacyLoss:
     def _without_top(self, delta: float) -> PrivacyLoss:
         """The same releases, their highest losses counted as infinite as far as that costs next to nothing of δ."""
         # A share of what δ leaves beside the mass of infinite loss: a share of δ itself could be more than that.
-        spare = _SPARE * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
+        spare = self.settings.accuracy * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
         trimmed = tuple(
             (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count) for loss, count in self.parts
         )
@@ -147,7 +146,7 @@ class PrivacyLoss:
             # How much is next to nothing depends on δ: from the best bound so far.
             trimmed = self._without_top(best)
             best = min(best, trimmed._composed_delta(epsilon))
-            if trimmed._infinite - known <= 10.0 * _SPARE * (best - known):
+            if trimmed._infinite - known <= 10.0 * self.settings.accuracy * (best - known):
                 break
         return best
 

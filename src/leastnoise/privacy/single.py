@@ -27,6 +27,8 @@ SMALLEST = 5e-324
 LOSS_ROUNDING = 8.0 * ULP  # error of a loss relative to 1 + its size
 MASS_ROUNDING = 1e-13  # relative error of a probability, a release: |log p| ≤ 745 known to a unit in the last place
 PROFILE_ROUNDING = 1e-13  # relative allowance for the sums behind one profile value
+_HARDLY_FALLEN = 0.99
+LIGHT = 0.02  # a loss of less probability makes no kink that matters
 _TOP_BINS = 256  # of the losses above 0, when the highest are set aside
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MANY_NODES, _MANY_WEIGHTS = np.polynomial.legendre.leggauss(64)
@@ -142,17 +144,31 @@ class TableLoss:
     @cached_property
     def heaviest(self) -> float:
         """The probability of the heaviest loss, those within 1/5,000 of the spread taken together."""
+        return self._heaviest[0]
+
+    @property
+    def anchor(self) -> float:
+        """The loss that must be a point of the grid, for splitting it would cost most: the heaviest one, or the largest."""
+        return self._heaviest[1]
+
+    @cached_property
+    def _heaviest(self) -> tuple[float, float]:
         spread = self.spread
         if spread == 0.0:
-            return 1.0
+            return 1.0, self.largest
+        p = np.exp(self.log_p)
         bins = ((self.loss + spread) * (2_500.0 / spread)).astype(np.int64)
-        return float(np.bincount(bins, weights=np.exp(self.log_p)).max())
+        masses = np.bincount(bins, weights=p)
+        heaviest = int(np.argmax(masses))
+        loss = abs(float(self.loss[np.argmax(np.where(bins == heaviest, p, -1.0))]))
+        is_light = masses[heaviest] < LIGHT or loss < 1e-3 * spread
+        return float(masses[heaviest]), self.largest if is_light else loss
 
     def without_top(self, mass: float) -> TableLoss:
         """The same with its highest losses, of probability at most `mass` together, counted as infinite.
 
         Losses that hardly ever occur would own the tilt, the pitch and the window of a composition. No sorting: the losses above 0
-        are counted in bins.
+        are counted in bins. Where the largest loss would hardly fall, giving them up gains nothing and costs their mass.
         """
         top = self.largest
         if not top > 0.0:
@@ -162,7 +178,7 @@ class TableLoss:
         above = np.cumsum(np.bincount(bins, weights=p, minlength=_TOP_BINS + 1)[::-1])[::-1]  # of a bin and all higher ones
         first = int(np.argmax(np.append(above, 0.0) <= mass * (1.0 - self._sum_rounding)))
         kept = bins < max(first, 1)
-        if np.all(kept) or not np.any(kept):
+        if not np.any(kept) or float(np.max(self.loss[kept])) > _HARDLY_FALLEN * top:
             return self
         removed = rounded_up(float(np.sum(p[~kept])), self.mass_error, p.size)
         return replace(
@@ -212,6 +228,7 @@ class GaussianLoss:
     deviation: float = 0.0
     heaviest: float = 0.0
     largest: float = math.inf
+    anchor: float = math.inf
 
     def profile(self, epsilon: ArrayLike) -> Floats:
         """Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle–Wang 2018), through erfcx so that the far tail keeps its digits."""
@@ -293,6 +310,10 @@ class LaplaceLoss:
     def largest(self) -> float:
         return self.ratio
 
+    @property
+    def anchor(self) -> float:
+        return self.ratio
+
     def profile(self, epsilon: ArrayLike) -> Floats:
         epsilon = np.asarray(epsilon, dtype=np.float64)
         inside = -np.expm1(np.minimum(0.5 * (epsilon - self.ratio * (1.0 + LOSS_ROUNDING)), 0.0))
@@ -369,6 +390,10 @@ class WorstOf:
     @property
     def heaviest(self) -> float:
         return max(table.heaviest for table in self.tables)
+
+    @property
+    def anchor(self) -> float:
+        return self.largest
 
     def without_top(self, mass: float) -> WorstOf:
         return WorstOf(tuple(table.without_top(mass) for table in self.tables))

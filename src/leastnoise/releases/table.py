@@ -10,6 +10,8 @@ The same plan gives the same integers on DuckDB, Spark and PostgreSQL:
   persons share one contribution window: taking one away lets a row of the other in, and an answer
   moves by twice what is declared.
 - Sums are of integers, exact in 128 bits or decimals, and come back as text.
+- Of a person with too many groups or rows those under declared keys come before those under all
+  other keys: what is asked for is the same as if nobody counted the other keys.
 - Of a person with too many rows those with the least md5(salt, person, keys, places) are kept. The text that is hashed is made of
   integers and escaped texts only, because engines write floats differently; md5 of a UTF-8 text is the one digest that all three
   have built in. It need not be secure: privacy holds for every choice that depends on one person's rows only. Its first 12 digits
@@ -23,8 +25,11 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import io
 import os
+import re
+import uuid
 import warnings
 import zlib
 from collections.abc import Callable
@@ -37,22 +42,27 @@ from typing import Any, TypeVar
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import duck
-from leastnoise.releases.plan import Key, Plan, Values
+from leastnoise.releases.expressions import check_key, comparable, key_label, md5, place, text, unreadable
+from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
-from leastnoise.releases.sensitivity import Answer, Block, bounds
-from leastnoise.releases.source import ENVIRONMENT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.releases.sensitivity import Answer, Block, bounds, is_unreadable
+from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.texts import shown
 
-# Thirty digits and a two-digit exponent: whatever matches is a finite number on every engine.
-NUMBER = r"^[ ]*[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})?[ ]*$"
-_TRUTH = {"true": "1", "false": "0"}
 _T = TypeVar("_T")
-_LARGEST_FLOAT = "1.7976931348623157e308"
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
-_IN_THE_ENGINE = "This is computed by the engine."
 _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
+
+# Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
+_FIND_POSTGRES = """
+SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %(name)s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND CASE WHEN %(schema)s::text IS NULL THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = %(schema)s END
+ORDER BY n.nspname
+"""
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
 
@@ -111,6 +121,8 @@ def _opened(source: Source, scratch: str | PathLike[str] | None) -> Table:
         return _at(ibis, source, scratch)
     if isinstance(source, Frame) and isinstance(source.frame, ibis.expr.types.Table):
         return Table(source.frame, source.frame._find_backend(use_default=True).name, _nothing)
+    if isinstance(source, Frame) and _library(source.frame) == "pyspark" and type(source.frame).__name__ == "DataFrame":
+        return _spark_frame(ibis, source.frame)
     if isinstance(source, DuckDBTable):
         return _duckdb_table(source, scratch)
     extra("duckdb", "tables")
@@ -147,6 +159,22 @@ def _at(ibis: Any, source: Connection, scratch: str | PathLike[str] | None) -> T
         raise
 
 
+def _spark_frame(ibis: Any, frame: Any) -> Table:
+    """A frame of Spark, counted where it is: a view of its session, gone when it is done. The session stays open."""
+    session, name = frame.sparkSession, f"ln_frame_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+
+    def close() -> None:
+        session.catalog.dropTempView(name)
+
+    try:
+        connected = ibis.pyspark.connect(session)
+        return Table(connected.table(name), connected.name, close)
+    except BaseException:
+        close()
+        raise
+
+
 def _duckdb_table(source: DuckDBTable, scratch: str | PathLike[str] | None) -> Table:
     extra("duckdb", "tables")
     _exists(source.path)
@@ -165,7 +193,7 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
         connected = duck.connected(folder)
         connected.con.register("ln_frame", _arrow(source.frame))
         return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
-    paths = [duck.plain_path(path, folder) for path in _files(source)]
+    paths = [duck.plain_path(path, folder) for path in declared_files(source)]
     connected = duck.connected(folder, readable=paths)
     is_csv = isinstance(source, CsvFile)
     reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else _read_parquet(paths)
@@ -182,9 +210,9 @@ def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
     return close
 
 
-def _files(source: CsvFile | ParquetFile) -> list[str]:
+def declared_files(source: CsvFile | ParquetFile | DuckDBTable) -> list[str]:
     """The files that are declared. The engine looks for none itself: it may read these alone."""
-    if isinstance(source, CsvFile) or not has_magic(source.path):
+    if not isinstance(source, ParquetFile) or not has_magic(source.path):
         _exists(source.path)
         return [source.path]
     found = sorted(path for path in glob(source.path, recursive=True) if Path(path).is_file())
@@ -199,9 +227,47 @@ def _exists(path: str) -> None:
 
 
 def _named(connected: Any, table: str) -> Any:
-    if table not in connected.list_tables():
-        raise PlanError(f"The database has no table {table!r}: declare the table to read.")
-    return connected.table(table)
+    """The table or view of this name, or of the name after a schema and a point: "clinic.visits"."""
+    schema, point, name = table.partition(".")
+    if connected.name == "postgres":
+        return _in_postgres(connected, [(None, table), *([(schema, name)] if point else [])])
+    if table in connected.list_tables():
+        return connected.table(table)
+    # Spark puts the name of a schema into a query as it is.
+    if point and re.fullmatch(r"\w+", schema, re.ASCII) and name in _tables_of(connected, schema):
+        return connected.table(name, database=schema)
+    raise _no_table(table)
+
+
+def _tables_of(connected: Any, schema: str) -> list[str]:
+    try:
+        return list(connected.list_tables(database=schema))
+    except Exception:  # no such schema
+        return []
+
+
+def _no_table(table: str) -> PlanError:
+    return PlanError(
+        f"The database has no table or view {table!r}: declare the table to read, with its schema before a point if that is "
+        'another one than the usual: table = "schema.table".'
+    )
+
+
+def _in_postgres(connected: Any, names: list[tuple[str | None, str]]) -> Any:
+    """The first of these (schema, name) that there is: a table, a view, a materialised view, or a foreign table.
+
+    Asked of the catalogue: ibis looks for tables in `information_schema`, which knows no materialised views.
+    """
+    operations = importlib.import_module("ibis.expr.operations")
+    for schema, name in names:
+        with connected.con.cursor() as cursor:
+            found = cursor.execute(_FIND_POSTGRES, {"schema": schema, "name": name}).fetchone()
+        connected.con.commit()
+        if found is not None:
+            columns = connected.get_schema(name, database=found[0])
+            space = operations.Namespace(catalog=None, database=found[0])
+            return operations.DatabaseTable(name, schema=columns, source=connected, namespace=space).to_expr()
+    raise _no_table(".".join(part for part in names[-1] if part))
 
 
 def _read_parquet(paths: list[str]) -> str:
@@ -244,23 +310,29 @@ def _header(source: CsvFile) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _library(frame: Any) -> str:
+    return type(frame).__module__.split(".")[0]
+
+
 def _arrow(frame: Any) -> Any:
     """The frame as an Arrow table, whatever library it comes from."""
     arrow = extra("pyarrow", "tables")
-    library = type(frame).__module__.split(".")[0]
+    library = _library(frame)
     if isinstance(frame, arrow.Table):
         return frame
     if library == "pandas" and type(frame).__name__ == "DataFrame":
         return arrow.Table.from_pandas(frame, preserve_index=False)
     if library == "polars" and type(frame).__name__ in ("DataFrame", "LazyFrame"):
         return (frame.collect() if type(frame).__name__ == "LazyFrame" else frame).to_arrow()
-    raise UnsupportedError(f"A {type(frame).__name__} is no table: give a pandas, polars or pyarrow table, or an ibis expression.")
+    raise UnsupportedError(
+        f"A {type(frame).__name__} is no table: give a pandas, polars, pyarrow or Spark table, or an ibis expression."
+    )
 
 
 def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
     for name in plan.columns:
         if name not in types:
-            known = ", ".join(sorted(types)[:20])
+            known = ", ".join(shown(column)[:MOST_TEXT] for column in sorted(types)[:20])
             raise PlanError(f"The table has no column {name!r}; it has {known}.")
     if plan.person is not None:
         kind = types[plan.person]
@@ -274,11 +346,8 @@ def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
             kind = types[key.column]
             if key.edges:
                 _check_number(key.column, kind)
-            elif not (kind.is_string() or kind.is_integer() or kind.is_boolean()):
-                raise PlanError(
-                    f"The keys in {key.column!r} are of type {_type_name(kind)}: they must be text, integers or truth values; for "
-                    "other numbers declare edges."
-                )
+            else:
+                check_key(key, kind, _type_name(kind))
         if statistic.column is not None:
             _check_number(statistic.column, types[statistic.column])
 
@@ -297,32 +366,35 @@ def _type_name(kind: Any) -> str:
 
 
 def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
-    """The integers of one block, for every declared group; a group without rows has zeros."""
+    """The integers of one block, for every declared group and for all other keys; a group without rows has zeros."""
     found = _withheld(
         "counting and summing",
-        lambda: executed(bounded_query(plan, table, block), table.engine, progress).to_pylist(),
+        lambda: executed(query(plan, table, block), table.engine, progress).to_pylist(),
         table.advice,
     )
     return _counts(block, found)
 
 
-def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
+def query(plan: Plan, table: Table, block: Block) -> Any:
     """The aggregate of one block as an ibis expression."""
+    return unreadable_query(plan, table, block) if is_unreadable(block) else bounded_query(plan, table, block)
+
+
+def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
+    """The aggregate of a view, after contribution bounding."""
     ibis = extra("ibis", "tables")
-    places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
-    columns = {f"ln_key{i}": _key(ibis, table, key) for i, key in enumerate(block.group_by)}
-    columns |= {f"ln_place{i}": _place(ibis, table, values) for i, values in enumerate(places)}
-    if plan.person is not None:
-        person = table.expression[plan.person]
-        columns["ln_person"] = _comparable(ibis, table, person) if person.type().is_string() else person
+    places = _places(block)
+    columns = {f"ln_label{i}": key_label(ibis, table, key) for i, key in enumerate(block.group_by)}
+    columns |= {f"ln_place{i}": place(ibis, table, values) for i, values in enumerate(places)}
+    columns |= _person(ibis, plan, table)
     columns["ln_one"] = ibis.literal(1, type="int64")
     view = table.expression.select(**columns)
-    for i, key in enumerate(block.group_by):
-        view = view.filter(view[f"ln_key{i}"].isin([_comparable(ibis, table, ibis.literal(label)) for label in key.labels]))
+    if block.group_by:
+        view = _with_keys(ibis, table, block, view)
     if plan.person is not None:
         view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()), len(places))
     wanted: dict[str, Any] = {"ln_rows": view.count()}
-    if any(answer.measure == "persons" for answer in block.answers):
+    if "persons" in {answer.measure for cell in (0, len(block.cells) - 1) for answer in block.answers_of(cell)}:
         wanted["ln_persons"] = view.ln_person.nunique()
 
     def wide(column: Any) -> Any:
@@ -339,141 +411,56 @@ def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
 
 
-def _number(ibis: Any, table: Table, name: str) -> Any:
-    """The column as 64-bit floats; text that is not plainly a number is null."""
-    column = table.expression[name]
-    kind = column.type()
-    if kind.is_boolean():
-        return column.ifelse(_float(ibis, "1"), _float(ibis, "0"))
-    if kind.is_string():
-        # With a collation "tRUE" may equal "true", and PostgreSQL searches no text of a nondeterministic one.
-        column = _text(ibis, table, _comparable(ibis, table, column))
-        # Java lets $ match before a last line break, the others do not.
-        plain = column.re_search(NUMBER) & ~column.contains("\n")
-        truth = [(column.isin([word, word.capitalize(), word.upper()]), ibis.literal(one)) for word, one in _TRUTH.items()]
-        return ibis.cases((plain, column), *truth, else_=ibis.null("string")).cast("float64")
-    return column.cast("float64")
+def _person(ibis: Any, plan: Plan, table: Table) -> dict[str, Any]:
+    """The person of a row in the form in which it is compared, where persons have a column."""
+    if plan.person is None:
+        return {}
+    person = table.expression[plan.person]
+    return {"ln_person": comparable(ibis, table, person) if person.type().is_string() else person}
 
 
-def _float(ibis: Any, text: str) -> Any:
-    """A constant that the engine parses itself: engines differ in the type of a bare 0.1."""
-    return ibis.literal(text).cast("float64")
-
-
-def _place(ibis: Any, table: Table, values: Values) -> Any:
-    """The place of the value above the lower bound's, 0 … W; null where the row is dropped for this value."""
-    x = _number(ibis, table, values.column)
-    missing = x.isnull() | (x.abs() > _float(ibis, _LARGEST_FLOAT) if values.infinite == "missing" else x.isnan())
-    lower, upper, pitch = (_float(ibis, repr(number)) for number in (values.lower, values.upper, values.pitch))
-    clipped = ibis.least(ibis.greatest(missing.ifelse(lower, x), lower), upper)
-    place = (clipped / pitch + _float(ibis, "0.5")).floor().cast("int64") - values.first
-    clamped = ibis.least(
-        ibis.greatest(place, ibis.literal(0, type="int64")), ibis.literal(values.last - values.first, type="int64")
-    )
-    instead = values.substitute
-    stand_in = ibis.null("int64") if instead is None else ibis.literal(instead - values.first, type="int64")
-    return missing.ifelse(stand_in, clamped)
-
-
-def _key(ibis: Any, table: Table, key: Key) -> Any:
-    """The label of the row's key, or of its bin, as it is compared; null outside all bins."""
-    if not key.edges:
-        column = table.expression[key.column]
-        return _comparable(ibis, table, column if column.type().is_string() else column.cast("string"))
-    x = _number(ibis, table, key.column)
-    edges = [_float(ibis, repr(edge)) for edge in key.edges]
-    bins = []
-    for i, label in enumerate(key.labels):
-        below = x <= edges[i + 1] if i == len(key.labels) - 1 else x < edges[i + 1]
-        bins.append(((x >= edges[i]) & below, ibis.literal(label)))
-    return _comparable(ibis, table, ibis.cases(*bins, else_=ibis.null("string")))
-
-
-def _comparable(ibis: Any, table: Table, text: Any) -> Any:
-    """Text in the form in which it is compared: its bytes in UTF-8, or itself where no collation can be about.
-
-    With a collation that ignores case "P1" and "p1" are one person, with one contribution window
-    between them, and "A" and "a" one group under the name of whichever row comes first. Text made
-    from the bytes again would not do: DuckDB compares that by the default collation of its
-    connection.
-    """
-    if not table.collations:
-        return text
-    builtin = ibis.udf.scalar.builtin
-    if table.engine == "duckdb":
-        return builtin(_encode, name="encode")(text)
-    if table.engine == "postgres":
-        # text(…) first: an enum has no bytes of its own. Of a CHAR(n) it leaves out the blanks at the end, which all values have.
-        return builtin(_convert_to, name="convert_to")(builtin(_as_text, name="text")(text), "UTF8")
-    return text.cast("binary")
-
-
-def _text(ibis: Any, table: Table, compared: Any) -> Any:
-    """The text again, to be hashed or parsed. Numbers and UUIDs are written as the engine writes them."""
-    if not compared.type().is_binary():
-        return compared if compared.type().is_string() else compared.cast("string")
-    builtin = ibis.udf.scalar.builtin
-    if table.engine == "duckdb":
-        return builtin(_decode, name="decode")(compared)
-    if table.engine == "postgres":
-        return builtin(_convert_from, name="convert_from")(compared, "UTF8")
-    return compared.cast("string")
-
-
-def _encode(text: str) -> bytes:
-    raise UnsupportedError(_IN_THE_ENGINE)
-
-
-def _decode(content: bytes) -> str:
-    raise UnsupportedError(_IN_THE_ENGINE)
-
-
-def _as_text(text: str) -> str:
-    raise UnsupportedError(_IN_THE_ENGINE)
-
-
-def _convert_to(text: str, encoding: str) -> bytes:
-    raise UnsupportedError(_IN_THE_ENGINE)
-
-
-def _convert_from(content: bytes, encoding: str) -> str:
-    raise UnsupportedError(_IN_THE_ENGINE)
-
-
-def _md5(text: str) -> str:
-    """The signature of the engine's own function."""
-    raise UnsupportedError(_IN_THE_ENGINE)
+def _with_keys(ibis: Any, table: Table, block: Block, view: Any) -> Any:
+    """The labels of each row; where one of them is not declared, those of the group of all other keys."""
+    labels = [view[f"ln_label{i}"] for i in range(len(block.group_by))]
+    declared = labels[0].notnull()
+    for label in labels[1:]:
+        declared = declared & label.notnull()
+    others = [comparable(ibis, table, ibis.literal(key.other)) for key in block.group_by]
+    keys = {f"ln_key{i}": declared.ifelse(label, other) for i, (label, other) in enumerate(zip(labels, others, strict=True))}
+    one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
+    return view.mutate(ln_other=declared.ifelse(zero, one), **keys)
 
 
 def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, places: int) -> Any:
-    """At most the declared rows and groups of each person, chosen by digest."""
+    """At most the declared rows and groups of each person, chosen by digest, all other keys last."""
     limit = bounds(plan, block.group_by)
     keys = [f"ln_key{i}" for i in range(len(block.group_by))]
 
-    md5 = ibis.udf.scalar.builtin(_md5, name="md5")
-    person = _text(ibis, table, view.ln_person)
+    person = text(ibis, table, view.ln_person)
     # Numbers need no escaping, and it takes time: 10 million ids a second or two.
     plain = view.ln_person.type().is_integer() or view.ln_person.type().is_uuid()
     start = ibis.literal(_escaped_text(plan.salt) + "|") + (person if plain else _escaped(person))
     for name in keys:
-        start = start + "|" + _escaped(_text(ibis, table, view[name]))
-    if keys and limit.groups < len(block.groups):
-        view = view.mutate(ln_order=md5(start).left(_DIGITS))
+        start = start + "|" + _escaped(text(ibis, table, view[name]))
+    if keys:
+        chosen = limit.groups < len(block.groups)  # else only the group of all other keys may be one too many
+        view = view.mutate(ln_order=md5(ibis, start).left(_DIGITS)) if chosen else view
         # The keys themselves come last, so that the bound holds even if two digests are equal.
-        order = [view.ln_order, *(view[name] for name in keys)]
+        order = [view.ln_other, *([view.ln_order] if chosen else []), *(view[name] for name in keys)]
         view = view.mutate(ln_rank=ibis.dense_rank().over(ibis.window(group_by="ln_person", order_by=order)))
         view = view.filter(view.ln_rank < limit.groups)
-        start = view.ln_order  # it stands for person and keys
+        start = view.ln_order if chosen else start  # it stands for person and keys
     in_group, overall = limit.rows_in_group < limit.rows, limit.rows_in_group * limit.groups > limit.rows or not keys
-    text = start
+    words = start
     for i in range(places):
-        text = text + "|" + ibis.coalesce(view[f"ln_place{i}"].cast("string"), ibis.literal("-"))
-    view = view.mutate(ln_digest=md5(text).left(_DIGITS))
+        words = words + "|" + ibis.coalesce(view[f"ln_place{i}"].cast("string"), ibis.literal("-"))
+    view = view.mutate(ln_digest=md5(ibis, words).left(_DIGITS))
 
     def first_rows(view: Any, within: list[str], most: int) -> Any:
         """The first rows of each person, or of each of their groups."""
         values = [ibis.coalesce(view[f"ln_place{i}"], ibis.literal(-1, type="int64")) for i in range(places)]
-        order = [view.ln_digest, *(view[name] for name in keys if name not in within), *values]
+        known = [view.ln_other] if keys and not within else []
+        order = [*known, view.ln_digest, *(view[name] for name in keys if name not in within), *values]
         numbered = view.mutate(ln_number=ibis.row_number().over(ibis.window(group_by=["ln_person", *within], order_by=order)))
         return numbered.filter(numbered.ln_number < most)
 
@@ -482,19 +469,78 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
     return first_rows(view, [], limit.rows) if overall else view
 
 
-def _escaped(text: Any) -> Any:
-    return text.replace("~", "~0").replace("|", "~1")
+def unreadable_query(plan: Plan, table: Table, block: Block) -> Any:
+    """How many persons have a value that is there and is no number, each counted under one column.
+
+    Of several such columns the one with the least digest of salt, person (or row) and column counts,
+    so that all of them have their share.
+    """
+    ibis = extra("ibis", "tables")
+    names = [answer.column for answer in block.answers]
+    flags = {f"ln_bad{i}": unreadable(ibis, table, name) for i, name in enumerate(names)}
+    person = _person(ibis, plan, table)
+    row = {} if person or len(names) == 1 else {"ln_row": _row_text(ibis, table, names)}
+    view = table.expression.select(**flags, **person, **row)
+    bad = view.ln_bad0
+    for i in range(1, len(names)):
+        bad = bad | view[f"ln_bad{i}"]
+    view = view.filter(bad)
+    if plan.person is not None:
+        view = view.filter(view.ln_person.notnull())
+        view = view.group_by("ln_person").aggregate(**{name: view[name].any() for name in flags})
+    if len(names) == 1:
+        return view.aggregate(ln_bad0=view.count())
+    who = view.ln_row if plan.person is None else _escaped(text(ibis, table, view.ln_person))
+    start = ibis.literal(_escaped_text(plan.salt) + "|") + who + "|"
+    never = ibis.literal("z")  # after every digit of a digest
+    orders = {f"ln_order{i}": view[f"ln_bad{i}"].ifelse(md5(ibis, start + str(i)).left(_DIGITS), never) for i in range(len(names))}
+    view = view.mutate(**orders)
+    view = view.mutate(ln_least=ibis.least(*(view[name] for name in orders)))
+    # The first of equal digests: a person is counted once, whatever the digests are.
+    found = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in range(len(names))), else_=-1)
+    view = view.mutate(ln_column=found)
+    return view.aggregate(**{name: (view.ln_column == i).sum() for i, name in enumerate(flags)})
 
 
-def _escaped_text(text: str) -> str:
-    return text.replace("~", "~0").replace("|", "~1")
+def _row_text(ibis: Any, table: Table, names: list[str]) -> Any:
+    """What stands in the columns of text among these, as one text."""
+    words = ibis.literal("")
+    for name in names:
+        column = table.expression[name]
+        if column.type().is_string():
+            written = text(ibis, table, comparable(ibis, table, column))
+            words = words + ibis.coalesce(_escaped(written), ibis.literal("-")) + "|"
+    return words
+
+
+def _escaped(words: Any) -> Any:
+    return words.replace("~", "~0").replace("|", "~1")
+
+
+def _escaped_text(words: str) -> str:
+    return words.replace("~", "~0").replace("|", "~1")
+
+
+def _places(block: Block) -> list[Values]:
+    return list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
 
 
 def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
-    places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
-    rows = {tuple(_label(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
     empty: dict[str, Any] = {}
-    return {group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers) for group in block.groups}
+    if is_unreadable(block):
+        row = found[0] if found else empty
+        return {(): tuple(int(row.get(f"ln_bad{i}") or 0) for i in range(len(block.answers)))}
+    places = _places(block)
+    rows = {tuple(_label(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
+    return {
+        group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers_of(g))
+        for g, group in enumerate(block.cells)
+    }
+
+
+def no_rows(block: Block) -> Counts:
+    """The integers of a block where the table has no rows."""
+    return _counts(block, [])
 
 
 def _label(key: str | bytes) -> str:
