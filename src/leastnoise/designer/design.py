@@ -229,6 +229,8 @@ def design(
     multiplied by `Design.scales`. If one person can change at most `touched` of the answers, independent noise costs that many
     compositions and competes with joint noise; blocks of answers with joint noise on each are tried too.
 
+    `sigma` may be from 0.001 sensitivities (for integer noise 1e-5) to 2,000; `epsilon` is what such noise needs.
+
     Guarantees: see `Design`. What cannot be reached raises a DesignError that says what can.
 
     >>> best = design(delta=1e-6, sigma=8.0, compositions=10)
