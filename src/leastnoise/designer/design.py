@@ -58,7 +58,9 @@ _WIDEST = 4.0  # radius of uniform noise of the cost c(sigma), in sigmas: √3 f
 _STEEP = 6.0  # of ε a release, from which sigma falls exponentially
 _FEW_HUNDREDTHS = 0.05  # sigma/sensitivity from which known laws are looked at for a start
 _TIE, _FEW = 1e-4, 1e-3  # of ε, within which a law is preferred whose failures use less than this share of δ
-_USUAL_SLOPE, _STEEPEST, _FLATTEST = -1.1, -1e4, -0.02  # of log ε against log σ
+_USUAL_SLOPE, _STEEPEST, _STRAIGHT, _FLATTEST = -1.1, -1e4, -10.0, -0.02  # of log ε against log σ
+_LONGEST = 1.5  # step of log σ
+_FAR = 0.8
 _KNOWN_ROUNDS = 8  # of the search for a known law's sigma
 FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)  # of a program beyond the solver
 _PRODUCT_CHANCE = 0.8  # independent noise is not optimised where the joint law is this far below every known product
@@ -595,7 +597,8 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     smallest, largest = smallest_ratio(request.domain), _largest_ratio(request)
     least = smallest if request.batch == 1 else _SMALLEST_JOINT[request.domain]
     ends, s = (least, largest), request.sensitivity
-    start, slope, begun = _first_ratio(request, epsilon), _USUAL_SLOPE, None
+    first = start = _first_ratio(request, epsilon)
+    slope, begun = _USUAL_SLOPE, None
     if request.objective == "tight" and (request.compositions > 1 or request.batch > 1):
         roughly = _calibrate(partial(_attempted, request, quick=True), epsilon, s, start, ends, slope, _ROUGHLY)
         start, slope = roughly.ratio, roughly.slope
@@ -609,7 +612,9 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
             break
         if best is reached.law or reached.ratio == least:
             break
-        further = _calibrated_or_none(best.again, epsilon, s, reached.ratio, ends, reached.slope)
+        # Where joint noise is far from the best, the known law that the search began with is nearer to the winner.
+        begin = first if first < _FAR * reached.ratio else reached.ratio
+        further = _calibrated_or_none(best.again, epsilon, s, begin, ends, reached.slope)
         if further is None or further.law.epsilon > epsilon or further.ratio >= reached.ratio:
             break
         reached = further
@@ -685,7 +690,7 @@ def _calibrate(
     ratio = min(max(start, low), high)
     for _ in range(_ROUNDS):
         law, begun = way(ratio * s, near) if begun is None else begun, None
-        places.append((math.log(ratio), math.log(min(max(law.epsilon / epsilon, _LEAST), 1.0 / _LEAST))))
+        places.append((math.log(ratio), min(law.epsilon / epsilon, 1.0 / _LEAST)))
         slope = _slope(places, slope)
         if law.epsilon <= epsilon:
             high, enough = ratio, _Calibrated(ratio, law, slope)
@@ -697,7 +702,7 @@ def _calibrate(
         if enough is not None and too_low:
             widths.append(math.log(high / low))
         is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
-        wanted = math.exp(places[-1][0] + _step(math.log1p(-0.3 * tolerance) - places[-1][1], slope))
+        wanted = math.exp(_secant(places, slope, 1.0 - 0.3 * tolerance))
         before, ratio = ratio, math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
         is_near = abs(law.epsilon / epsilon - 1.0) < _NEAR or abs(math.log(ratio / before)) < _NEXT
         near = law if is_near else None
@@ -717,16 +722,26 @@ def _next_ratio(wanted: float, low: float, high: float, ends: tuple[float, float
 
 
 def _slope(places: Sequence[tuple[float, float]], before: float) -> float:
-    """That of the last two places, in (log σ, log ε), within reason: −3/ε where sigma is small, steep where ε is nearly 0."""
+    """That of the last two places, (log σ, ε), in logarithms and within reason: −3/ε where sigma is small, steep where ε is
+    nearly 0."""
     if len(places) < 2 or abs(places[-1][0] - places[-2][0]) < 1e-9:
         return before
-    (x0, y0), (x1, y1) = places[-2:]
+    (x0, y0), (x1, y1) = ((x, math.log(max(y, _LEAST))) for x, y in places[-2:])
     return min(max((y1 - y0) / (x1 - x0), _STEEPEST), _FLATTEST)
+
+
+def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) -> float:
+    """log σ for the ε wanted: on log ε against log σ, and where ε is nearly 0 and that is steep on ε itself, which is straight."""
+    x, y = places[-1]
+    if slope < _STRAIGHT and len(places) > 1 and y != places[-2][1]:
+        x0, y0 = places[-2]
+        return x + min(max((wanted - y) * (x - x0) / (y - y0), -_LONGEST), _LONGEST)
+    return x + _step(math.log(wanted / max(y, _LEAST)), slope)
 
 
 def _step(rise: float, slope: float) -> float:
     """How far log σ is to move for log ε to rise by so much."""
-    return min(max(rise / slope, -1.5), 1.5)
+    return min(max(rise / slope, -_LONGEST), _LONGEST)
 
 
 def _first_ratio(request: _Request, epsilon: float) -> float:
@@ -764,9 +779,9 @@ def _known_ratio(law: Callable[[float], Noise], request: _Request, epsilon: floa
             return ratio
         if not 0.0 < reached < math.inf:
             return math.inf
-        places.append((math.log(ratio), math.log(reached / epsilon)))
+        places.append((math.log(ratio), reached / epsilon))
         slope = _slope(places, slope)
-        ratio *= math.exp(_step(-places[-1][1], slope))
+        ratio = math.exp(_secant(places, slope, 1.0))
         if not _FEW_HUNDREDTHS < ratio < LARGEST_RATIO:
             return math.inf
     return ratio
