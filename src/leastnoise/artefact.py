@@ -34,8 +34,8 @@ from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
     UnsupportedError,
+    at_least,
     open_unit,
-    positive,
     positive_integer,
     real_number,
 )
@@ -136,7 +136,7 @@ def certify(
 
 def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
     """The guarantee that the judge gives."""
-    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), positive("sensitivity", sensitivity)
+    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), at_least("sensitivity", sensitivity)
     loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
     return Guarantee(loss.epsilon(delta), delta, n, s)
 
@@ -303,7 +303,7 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
                 _number(guarantee["epsilon"]),
                 open_unit("delta", guarantee["delta"]),
                 positive_integer("compositions", guarantee["compositions"]),
-                positive("sensitivity", guarantee["sensitivity"]),
+                at_least("sensitivity", guarantee["sensitivity"]),
             ),
             Charges(_number(charges["unbounded"]), _number(charges["deviation"])),
             _settings(accountant),
