@@ -34,6 +34,9 @@ VALUES = [
 ]
 
 
+KNOWN = 1e-10  # relative accuracy of these
+
+
 @pytest.mark.parametrize(("sigma", "order", "m", "last", "ratio", "domain", "expected"), VALUES)
 def test_known_optima(
     sigma: float, order: float, m: int, last: int | None, ratio: float | None, domain: str, expected: float
@@ -41,8 +44,14 @@ def test_known_optima(
     arguments = {"sigma": sigma * m, "shift": m, "order": order, "last": last, "tail_ratio": ratio, "domain": domain}
     free = solve(renyi_problem(**arguments, monotone=False))  # type: ignore[arg-type]
     monotone = solve(renyi_problem(**arguments))  # type: ignore[arg-type]
-    assert free.divergence == pytest.approx(expected, rel=1e-7)
-    assert free.gap <= (1e-8 if ratio is None else 5e-8)  # r = 0.9999 is a tail the optimum does not want
+    # The law is the optimum and the bound is below it, to the digits of `expected`, whatever the processor's rounding.
+    assert free.divergence == pytest.approx(expected, rel=KNOWN)
+    assert free.lower_bound <= expected * (1.0 + KNOWN)
+    # How sharp the bound is depends on that rounding where r = 0.9999 is a tail the optimum does not want: gaps of 6e-9 to
+    # 6e-8 with the kernels of seven processors. What must hold then is that the status says so.
+    assert (free.status is Status.NOT_REACHED) == (free.gap > Settings().acceptable)
+    assert ratio is not None or free.status is Status.OPTIMAL
+    assert free.gap < 1e-6
     assert monotone.status is Status.OPTIMAL
     assert monotone.divergence >= free.lower_bound
     assert np.all(np.diff(monotone.log_h) <= 0)

@@ -12,16 +12,18 @@ import sys
 import threading
 import time
 import urllib.parse
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from leastnoise.web.service import FIRST_SETTING, Service
 from leastnoise.web.setting import Setting
 from leastnoise.web.work import study
 
 SETTING = {
     "by": "sigma", "sigma": "8", "delta": "1e-6", "answers": "10", "asked": "apart", "sensitivity": "1", "domain": "real",
 }  # fmt: skip
-PATIENCE = 60.0  # seconds after which a test gives up: a hang is a failure
+PATIENCE = 300.0  # seconds after which a test gives up: a hang is a failure, a busy machine is none
 
 
 @dataclass
@@ -65,8 +67,11 @@ def request(
 
 
 def start_server(*options: str) -> Server:
+    """Without the time limit of a question, which a busy machine may need longer than."""
+    patient = f"import functools, leastnoise.web.app as app; app.Limits = functools.partial(app.Limits, seconds={PATIENCE}); "
+    program, flag, code, *words = command("serve", "--no-open", "--json", *options)
     process = subprocess.Popen(
-        command("serve", "--no-open", "--json", *options),
+        [program, flag, patient + code, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -101,20 +106,36 @@ class ThreadServer:
         from leastnoise.web.app import Limits, application
 
         self._ready = threading.Event()
-        config = uvicorn.Config(application(Limits(**limits), started=self._ready.set), port=0, log_level="error", ws="none")
-        self._server = uvicorn.Server(config)
+        self._application = application(Limits(**limits), started=self._ready.set)
+        self._server = uvicorn.Server(uvicorn.Config(self._application, port=0, log_level="error", ws="none"))
         self._thread = threading.Thread(target=self._server.run)
 
-    def __enter__(self) -> int:
+    def __enter__(self) -> ThreadServer:
         self._thread.start()
         assert self._ready.wait(PATIENCE)
-        waited = threading.Event()
-        for _ in range(600):
-            if self._server.started:
-                return int(self._server.servers[0].sockets[0].getsockname()[1])
-            waited.wait(0.1)
-        raise RuntimeError("The server did not start.")
+        until(lambda: self._server.started, "the server has started")
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
         self._thread.join(PATIENCE)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.servers[0].sockets[0].getsockname()[1])
+
+    def idle(self) -> Service:
+        """The service, once the first setting of the page, which it computes by itself, is known."""
+        service: Service = self._application._app.state.service
+        first = {("curve", FIRST_SETTING), ("numbers", FIRST_SETTING)}
+        until(lambda: first <= service._kept.keys(), "the first setting is known")
+        until(lambda: len(service._workers._idle) == service._workers.count, "the workers are free again")
+        return service
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    """Wait for something that another thread or process does."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"Not within {PATIENCE:g} s: {what}."
+        time.sleep(0.01)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.parse
+from collections.abc import Iterator
 
 import pytest
 
 from leastnoise import design
-from web.explorer import PATIENCE, SETTING, Server, ThreadServer, command, endless, request, start_server
+from web.explorer import PATIENCE, SETTING, Server, ThreadServer, command, endless, request, start_server, until
 
 for needed in ("starlette", "uvicorn"):
     pytest.importorskip(needed, reason="the explorer's server is not installed (leastnoise[web])")
@@ -166,36 +167,53 @@ def test_fifty_clients_at_once_get_answers_or_busy(server: Server):
     assert server.ask("design", sigma=busy)[0] == 200  # once the crowd has gone, everybody is served
 
 
+def _endless(sigma: int) -> str:
+    return "/api/design?" + urllib.parse.urlencode(SETTING | {"sensitivity": "97", "sigma": str(sigma)})
+
+
+@contextlib.contextmanager
+def _asking(port: int, path: str) -> Iterator[None]:
+    """A client that has asked and does not wait for the answer; it leaves at the end."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        yield
+
+
 def test_a_full_queue_says_so_and_when_to_come_back(monkeypatch):
     monkeypatch.setattr("leastnoise.web.work.study", endless)
+    with ThreadServer(workers=1, waiting=2, seconds=10.0 * PATIENCE) as server, contextlib.ExitStack() as clients:
+        workers = server.idle()._workers
+        for k in range(3):
+            clients.enter_context(_asking(server.port, _endless(100 + k)))
+        until(lambda: len(workers._queue) == 2 and not workers.has_idle(), "one question is at work, two wait")
+        status, headers, _ = request(server.port, _endless(99))
+        assert status == 503
+        assert int(headers["retry-after"]) >= 1
+        assert request(server.port, "/")[0] == 200
 
-    def ask(port: int, sigma: int) -> tuple[int, dict[str, str]]:
-        query = urllib.parse.urlencode(SETTING | {"sensitivity": "97", "sigma": str(sigma)})
-        status, headers, _ = request(port, f"/api/design?{query}")
-        return status, headers
 
-    with ThreadServer(workers=1, waiting=2, seconds=1.0) as port, concurrent.futures.ThreadPoolExecutor(12) as clients:
-        found = list(clients.map(lambda k: ask(port, 100 + k), range(12)))
-        statuses = [status for status, _ in found]
-        assert set(statuses) == {503, 504}  # the queue, and the time limit
-        assert all(int(headers["retry-after"]) >= 1 for status, headers in found if status == 503)
-        assert request(port, "/")[0] == 200
+def test_the_time_limit_is_told(monkeypatch):
+    monkeypatch.setattr("leastnoise.web.work.study", endless)
+    with ThreadServer(workers=1, waiting=2, seconds=0.5) as server:
+        answers: list[int] = []
+
+        def told() -> bool:
+            answers.append(request(server.port, _endless(100))[0])
+            return answers[-1] != 503  # the worker has something else to do yet
+
+        until(told, "the question got a worker")
+        assert answers[-1] == 504
 
 
 def test_a_client_that_leaves_takes_its_work_along(monkeypatch):
     monkeypatch.setattr("leastnoise.web.work.study", endless)
-    slow = urllib.parse.urlencode(SETTING | {"sensitivity": "97", "sigma": "100"})
-    with ThreadServer(workers=1, waiting=0, seconds=10.0 * PATIENCE) as port:
+    with ThreadServer(workers=1, waiting=2, seconds=10.0 * PATIENCE) as server:
+        service = server.idle()
         for _ in range(3):
-            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-                connection.sendall(f"GET /api/design?{slow} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-                time.sleep(0.3)
-        for _ in range(200):  # the only worker is free again, long before the time limit
-            status, _, _ = request(port, f"/api/known?{QUERY}")
-            if status == 200:
-                break
-            time.sleep(0.05)
-        assert status == 200
+            with _asking(server.port, _endless(100)):
+                until(lambda: service._running and not service._workers.has_idle(), "the only worker is at it")
+            until(lambda: not service._running and service._workers.has_idle(), "it is free again, long before the time limit")
+        assert request(server.port, f"/api/known?{QUERY}")[0] == 200
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -267,8 +285,5 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _gone(pids: list[int]) -> bool:
-    for _ in range(400):
-        if not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]:
-            return True
-        time.sleep(0.05)
-    return False
+    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "the workers have ended")
+    return True

@@ -27,6 +27,12 @@ const controls = new Controls(at("controls"), state, (quick) => {
 function later(milliseconds) {
   clearTimeout(timer);
   timer = setTimeout(refresh, milliseconds);
+  busy(true);
+}
+
+/** Busy from the change on, the pause included: what is shown is no longer what was asked for. */
+function busy(working) {
+  at("results").setAttribute("aria-busy", String(working || timer !== 0));
 }
 
 function notice(text) {
@@ -35,19 +41,20 @@ function notice(text) {
 }
 
 async function refresh() {
+  timer = 0;
   const wanted = query(state);
   question.abort();
   question = new AbortController();
   const { signal } = question;
   if (ahead && ahead.wanted !== wanted) ahead.controller.abort();
   const results = at("results");
-  results.setAttribute("aria-busy", "true");
+  busy(true);
   try {
     await answered(wanted, signal);
-    results.setAttribute("aria-busy", "false");
+    busy(false);
   } catch (error) {
     if (error.name === "AbortError") return;
-    results.setAttribute("aria-busy", "false");
+    busy(false);
     if (error instanceof Refused) {
       controls.showErrors(error.errors);
       results.classList.toggle("is-stale", shown.answer !== null);
