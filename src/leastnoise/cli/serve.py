@@ -12,9 +12,6 @@ import click
 
 from leastnoise.cli.base import json_option, main, print_json
 
-_CONNECTIONS = 512  # open at once; more are refused with a plain 503
-_GRACE = 2  # seconds that open requests have when the server stops
-
 
 @main.command()
 @click.option(
@@ -41,9 +38,9 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     try:
         import uvicorn
 
-        from leastnoise.web.app import Limits, application
+        from leastnoise.web.app import Limits, configuration
     except ImportError as error:
-        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio"):
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         click.echo("leastnoise: The explorer needs starlette and uvicorn: pip install 'leastnoise[web]'", err=True)
         raise SystemExit(2) from None
@@ -69,15 +66,7 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
             click.launch(url)
 
     limits = Limits(workers=workers or min(os.cpu_count() or 1, 4))
-    config = uvicorn.Config(
-        application(limits, names, started),
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        limit_concurrency=_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE,
-    )
+    config = configuration(limits, names, started)
     uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.web import work
-from leastnoise.web.setting import InvalidSettingError, Setting
+from leastnoise.web.setting import InvalidSettingError, OutOfReachError, Setting
 from leastnoise.web.workers import BusyError, TooLongError, Workers
 
 _MOST_BYTES = 64 << 20
@@ -22,7 +22,8 @@ Studied = tuple[bytes, work.Study]
 
 
 class Service:
-    """Answers as JSON text. A setting that took too long or has no design is remembered as such and not tried again."""
+    """Answers as JSON text. A setting that took too long or has no design is answered with a known law; this is remembered, and no
+    design is tried again."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -64,7 +65,25 @@ class Service:
         return found
 
     async def _study(self, setting: Setting) -> Studied:
-        return await self._studied("design", setting, lambda: self._workers.run(work.study, setting, priority=_SECOND))
+        return await self._studied("design", setting, lambda: self._designed(setting))
+
+    async def _designed(self, setting: Setting) -> tuple[dict[str, Any], work.Study]:
+        """The design; where there is none, the best known law that is found in a moment; where there is none either, why."""
+        try:
+            found: tuple[dict[str, Any], work.Study] = await self._workers.run(work.study, setting, priority=_SECOND)
+            return found
+        except LeastNoiseError as failure:
+            is_designable = not isinstance(failure, OutOfReachError)
+            if isinstance(failure, BusyError) or (is_designable and isinstance(failure, InvalidSettingError)):
+                raise
+            reason = failure
+        try:
+            found = await self._workers.run(work.known_study, setting, str(reason), is_designable, priority=_SECOND)
+            return found
+        except BusyError:
+            raise
+        except LeastNoiseError:
+            raise reason from None
 
     async def _surrounded(self, setting: Setting) -> Studied:
         async def make() -> tuple[dict[str, Any], work.Study]:

@@ -55,11 +55,11 @@ function spread(labels, low, high) {
 function path(points, stepped) {
   let text = "";
   points.forEach(([x, y], index) => {
-    if (index === 0) text += `M${x.toFixed(1)} ${y.toFixed(1)}`;
+    if (index === 0) text += `M${x.toFixed(2)} ${y.toFixed(2)}`;
     else if (stepped) {
-      const middle = ((points[index - 1][0] + x) / 2).toFixed(1);
-      text += `H${middle}V${y.toFixed(1)}H${x.toFixed(1)}`;
-    } else text += `L${x.toFixed(1)} ${y.toFixed(1)}`;
+      const middle = ((points[index - 1][0] + x) / 2).toFixed(2);
+      text += `H${middle}V${y.toFixed(2)}H${x.toFixed(2)}`;
+    } else text += `L${x.toFixed(2)} ${y.toFixed(2)}`;
   });
   return text;
 }
@@ -101,8 +101,9 @@ function key(series, x, y) {
 }
 
 /**
- * Lines: spec = {title, summary, x: {label, kind, low, high}, y: {same}, series: [{name, label, class, x, y}], rules, dots,
- * stepped, labelsOnTop, table}.
+ * Lines: spec = {title, summary, x: {label, kind, low, high}, y: {same, text}, series: [{name, label, class, x, y}], rules, dots,
+ * stepped, points, labelsOnTop, table}. With `x.digits` the pointer reads the lines at numbers of so many digits, else at the x of
+ * the first series; `points` marks the x of each.
  * Null values and values outside the picture are left out.
  */
 export function lineChart(place, spec) {
@@ -148,6 +149,7 @@ export function lineChart(place, spec) {
     for (const series of spec.series) {
       const points = visible(series, spec).map(([a, b]) => [x(a), y(b)]);
       if (!points.length) continue;
+      if (spec.points) lines.push(...points.map(([a, b]) => svg("circle", { class: `point ${series.class}`, cx: a.toFixed(2), cy: b.toFixed(2), r: 2.5 })));
       lines.push(svg("path", { class: `series ${series.class}`, d: path(points, spec.stepped) }));
       labels.push({ series, y: spec.labelsOnTop ? top : points.at(-1)[1] });
     }
@@ -208,9 +210,16 @@ const watcher = new ResizeObserver((entries) => {
   }
 });
 
+/** Nothing there any more, and nothing drawn again; a table that was open will be open again. */
+export function clearChart(place) {
+  place.wasOpen = place.querySelector("details")?.open ?? place.wasOpen;
+  place.redraw = null;
+  place.replaceChildren();
+}
+
 /** Draws now, and again whenever the place changes its width; an open table stays open. */
 function drawn(place, spec, draw) {
-  const wasOpen = place.querySelector("details")?.open ?? false;
+  const wasOpen = place.querySelector("details")?.open ?? place.wasOpen ?? false;
   place.redraw = () => {
     place.drawnWidth = place.clientWidth;
     const picture = draw(Math.max(place.clientWidth, 260));
@@ -247,6 +256,18 @@ function table(spec, open) {
   );
 }
 
+/** What the drawn line of a series says at `value`, or null beside it. */
+function read(series, value, kind) {
+  const next = series.x.findIndex((x) => x >= value);
+  if (next < 0) return null;
+  if (series.x[next] === value) return series.y[next];
+  if (next === 0) return null;
+  const share = (value - series.x[next - 1]) / (series.x[next] - series.x[next - 1]);
+  const [low, high] = [series.y[next - 1], series.y[next]];
+  if (low === null || high === null) return null;
+  return kind === "log" ? low * (high / low) ** share : low + (high - low) * share;
+}
+
 /** A readout under the pointer; the table holds the same numbers for everybody else. */
 function pointed(place, picture, spec, x, box) {
   const xs = spec.series[0]?.x ?? [];
@@ -256,22 +277,28 @@ function pointed(place, picture, spec, x, box) {
     rule.setAttribute("visibility", "hidden");
     place.querySelector(".tip")?.remove();
   };
+  const text = spec.y.text ?? short;
+  const nearest = (at) => xs.reduce((best, value) => (Math.abs(x(value) - at) < Math.abs(x(best) - at) ? value : best), xs[0]);
+  const rounded = (at) => {
+    const share = Math.min(Math.max((at - box.left) / (box.right - box.left), 0), 1);
+    const value = Number((spec.x.low + share * (spec.x.high - spec.x.low)).toPrecision(spec.x.digits));
+    return value > spec.x.high ? nearest(at) : value;
+  };
   picture.addEventListener("pointerleave", hide);
   picture.addEventListener("pointermove", (event) => {
     const at = event.clientX - picture.getBoundingClientRect().left;
     if (at < box.left - 4 || at > box.right + 4 || !xs.length) return hide();
-    let nearest = 0;
-    xs.forEach((value, index) => {
-      if (Math.abs(x(value) - at) < Math.abs(x(xs[nearest]) - at)) nearest = index;
-    });
-    const line = x(xs[nearest]);
+    const value = spec.x.digits ? rounded(at) : nearest(at);
+    const line = x(value);
     rule.setAttribute("x1", line);
     rule.setAttribute("x2", line);
     rule.setAttribute("visibility", "visible");
     place.querySelector(".tip")?.remove();
-    const tip = element("div", { class: "tip", "aria-hidden": "true" }, element("b", {}, `${spec.x.brief} ${short(xs[nearest])}`));
+    const shown = spec.x.digits ? String(value) : short(value);
+    const tip = element("div", { class: "tip", "aria-hidden": "true" }, element("b", {}, `${spec.x.brief} ${shown}`));
     for (const series of spec.series) {
-      if (series.x === xs) tip.append(element("div", {}, `${series.label}: ${short(series.y[nearest])}`));
+      const found = spec.x.digits ? read(series, value, spec.y.kind) : series.x === xs ? series.y[xs.indexOf(value)] : undefined;
+      if (found !== undefined) tip.append(element("div", {}, `${series.label}: ${found === null ? "none" : text(found)}`));
     }
     place.append(tip);
     tip.style.top = `${box.top + 6}px`;

@@ -14,18 +14,19 @@ export function short(value, digits = 3) {
 
 /** An upper bound stays one when it is written with so many digits. */
 export function above(value, digits = 3) {
-  return short(rounded(value, digits, Math.ceil, 1 - 1e-12), digits);
+  return short(rounded(value, digits, Math.ceil), digits);
 }
 
 /** And a lower bound a lower one. */
 export function below(value, digits = 3) {
-  return short(rounded(value, digits, Math.floor, 1 + 1e-12), digits);
+  return short(rounded(value, digits, Math.floor), digits);
 }
 
-function rounded(value, digits, round, slack) {
+/** In decimals, where moving the point is exact. */
+function rounded(value, digits, round) {
   if (!value || !Number.isFinite(value)) return value;
-  const places = digits - 1 - Math.floor(Math.log10(Math.abs(value)));
-  return Number(`${round(Number(`${value}e${places}`) * slack)}e${-places}`);
+  const [mantissa, exponent] = value.toExponential().split("e");
+  return Number(`${round(Number(`${mantissa}e${digits - 1}`))}e${Number(exponent) - digits + 1}`);
 }
 
 export function power(value, digits) {
