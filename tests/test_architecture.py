@@ -10,8 +10,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "leastnoise"
 
 # A layer may import from itself and from the layers before it, never from a later one.
 LAYERS = [
-    {"errors"},
-    {"shells", "steps"},
+    {"errors", "digits"},
+    {"shells", "steps", "extras"},
     {"overlap", "cost"},
     {"noise"},
     {"closed_form", "lattice"},
@@ -24,6 +24,7 @@ LAYERS = [
     {"releases"},
     {"interop", "plots", "cli", "web"},
     {"paper"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, layer in enumerate(LAYERS) for name in layer}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from leastnoise.cli import main
+from leastnoise.extras import installing
 
 
 def run(*arguments: str):
@@ -106,20 +108,26 @@ def test_compare_lists_every_law():
 
 
 def test_sample_prints_one_draw_a_line(artefact):
-    lines = run("sample", artefact, "-n", "4").output.splitlines()
+    drawn = run("sample", artefact, "-n", "4")
+    lines = drawn.stdout.splitlines()
     assert len(lines) == 4
+    assert drawn.stderr.count("\n") == 1
+    assert "not to add to answers" in drawn.stderr
+    assert "leastnoise perturb" in drawn.stderr
     assert all(abs(float(line)) < 200 for line in lines)
-    assert len(run_json("sample", artefact, "-n", "7")["noise"]) == 7
+    found = run_json("sample", artefact, "-n", "7")
+    assert len(found["noise"]) == 7
+    assert "not to add to answers" in found["notice"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["design", "--delta", "2", "--sigma", "8"], "Expected delta=2.0 in (0, 1)."),
+        (["design", "--delta", "2", "--sigma", "8"], "Expected --delta 2.0 in (0, 1)."),
         (["design", "--delta", "1e-6"], "exactly one of them"),
         (["design", "--delta", "1e-6", "--sigma", "8", "--epsilon", "1"], "exactly one of them"),
-        (["design", "--delta", "1e-6", "--sigma", "-1"], "sigma=-1.0"),
-        (["design", "--delta", "1e-6", "--sigma", "8", "--step", "0.3"], "step=0.3"),
+        (["design", "--delta", "1e-6", "--sigma", "-1"], "--sigma -1.0"),
+        (["design", "--delta", "1e-6", "--sigma", "8", "--step", "0.3"], "--step 0.3"),
         (["account", "gaussian", "--delta", "1e-6"], "--sigma"),
         (["account", "no-such-file.json", "--delta", "1e-6"], "no-such-file.json"),
         (["design", "--delta", "1e-6", "--sigma", "8", "--out", "no/such/folder/noise.json"], "in a folder that exists"),
@@ -161,3 +169,104 @@ def test_reproduce_as_json_and_with_bad_input(tmp_path):
     assert bad.stdout == ""
     assert len(bad.stderr.splitlines()) == 1
     assert "see leastnoise reproduce --help" in bad.stderr
+
+
+def test_account_of_the_sphere():
+    found = run_json("account", "sphere", "--sigma", "8", "--batch", "60", "--delta", "1e-6")
+    assert found["epsilon"] == pytest.approx(4.28896, abs=1e-4)  # the docstring of leastnoise.ball has 4.2890
+    assert (found["dimension"], found["draws"]) == (60, 1)
+
+
+def test_account_judges_an_artefact_for_what_it_states(tmp_path):
+    """An artefact for sensitivity 10 and ten uses was judged for sensitivity 1 and one use."""
+    path = str(tmp_path / "wide.json")
+    made = run_json("design", "--delta", "1e-6", "--sigma", "80", "--sensitivity", "10", "--compositions", "10", "--out", path)
+    found = run_json("account", path, "--delta", "1e-6")
+    assert (found["sensitivity"], found["draws"]) == (10.0, 10)
+    assert found["epsilon"] == pytest.approx(made["artefact_epsilon"], rel=1e-6)
+    once = run_json("account", path, "--delta", "1e-6", "--compositions", "1", "--sensitivity", "10")
+    assert once["draws"] == 1
+    assert once["epsilon"] < found["epsilon"]
+
+
+def test_a_dash_is_standard_output(tmp_path, monkeypatch):
+    """`--out -` wrote a file called -. The artefact has standard output for itself; the summary is on standard error."""
+    monkeypatch.chdir(tmp_path)
+    done = run("design", "--delta", "1e-6", "--sigma", "1", "--out", "-")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["format"] == "leastnoise.artefact"
+    assert "epsilon = " in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    Path("copy.json").write_text(done.stdout)
+    assert run("verify", "copy.json").output.endswith("verified\n")
+
+
+def test_a_device_is_not_replaced_by_a_file(tmp_path):
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    result = run("design", "--delta", "1e-6", "--sigma", "1", "--out", str(fifo))
+    assert result.exit_code == 2
+    assert "to be a file, or the name of a new one" in result.stderr
+    assert fifo.is_fifo()
+
+
+# --- the program
+
+
+def program(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """The program as its script runs it, after `before`."""
+    code = f"import sys\n{before}\nfrom leastnoise.__main__ import run\nrun()"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, encoding="utf-8", check=False)
+
+
+def test_the_script_and_the_module_are_one_program():
+    import tomllib
+    from importlib.metadata import version
+
+    root = Path(__file__).resolve().parents[1]
+    assert tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"] == {"leastnoise": "leastnoise.__main__:run"}
+    module = subprocess.run([sys.executable, "-m", "leastnoise", "--version"], capture_output=True, encoding="utf-8", check=False)
+    assert (module.returncode, module.stderr) == (0, "")
+    assert module.stdout == f"leastnoise, version {version('leastnoise')}\n" == program("--version").stdout
+    unknown = subprocess.run([sys.executable, "-m", "leastnoise", "nonsense"], capture_output=True, encoding="utf-8", check=False)
+    assert unknown.returncode == 2
+    assert unknown.stderr == "leastnoise: No such command 'nonsense'; see leastnoise --help.\n"
+
+
+def test_without_the_extra_it_says_what_to_install():
+    done = program("--version", before="sys.modules['click'] = None")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "leastnoise: The command line needs click: " + installing("cli") + "\n"
+
+
+def test_a_package_that_is_missing_later_is_one_sentence_too():
+    before = "import leastnoise.cli.laws as laws\nlaws.print_comparison = lambda *_, **__: __import__('rich.table')\n"
+    done = program("compare", "--delta", "1e-6", "--sigma", "1", before=f"{before}sys.modules['rich'] = None")
+    assert done.returncode == 2
+    assert done.stderr == "leastnoise: This needs rich: " + installing("cli") + ".\n"
+
+
+def test_a_bug_says_where_and_shows_no_value():
+    before = "import leastnoise.cli.laws as laws\n\ndef law(path):\n    raise TypeError('secret 77.25')\n\nlaws.saved_law = law\n"
+    done = program("sample", __file__, before=before)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "leastnoise: An unexpected TypeError in line 5 of <string>: please report it.\n"
+
+
+def test_a_reader_that_is_gone_at_the_end_is_no_accident():
+    """What a command printed without flushing goes to a pipe that was closed meanwhile: the interpreter would complain."""
+    reading, writing = os.pipe()
+    code = (
+        "import os, sys\n"
+        "import leastnoise.cli as cli\n"
+        f"cli.main = lambda prog_name: (os.close({reading}), print('too late'))\n"
+        "from leastnoise.__main__ import run\n"
+        "run()"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    with os.fdopen(writing, "w") as pipe:
+        streams = {"stdout": pipe, "stderr": subprocess.PIPE}
+        child = subprocess.Popen([sys.executable, "-c", code], **streams, env=environment, pass_fds=[reading])
+        os.close(reading)
+        _, errors = child.communicate()
+    assert (child.returncode, errors) == (0, b"")

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from leastnoise import Ledger, exact, laplace
+from leastnoise import Ledger, discrete_gaussian, exact, laplace
+from leastnoise.artefact import certify, write_artefact
 from leastnoise.cli import main
 from leastnoise.lattice import LatticeNoise
 
@@ -87,7 +89,8 @@ def test_a_release_prints_writes_and_spends(desk):
         assert f"written: {desk / name}" in result.output
     content = json.loads((desk / "numbers.json").read_text())
     values = {(row["statistic"], row["group"]): row for row in content["statistics"]}
-    assert set(values) == {("age", ""), ("towns", "town = north"), ("towns", "town = south")}
+    asked = {("age", ""), ("towns", "town = north"), ("towns", "town = south")}
+    assert set(values) == {*asked, ("rows with other keys", "town"), ("persons with an unreadable value", "age")}
     row = values["towns", "town = south"]
     assert abs(row["value"] - 100) < 8 * row["half_width_95"]  # noise of ±: eight of them is beyond any draw
     with Ledger(desk / "budget.ledger", read_only=True) as book:
@@ -114,7 +117,8 @@ def test_a_preview_reads_nothing_and_spends_nothing(desk):
     assert "would go from epsilon = 0 to " in text.output
     found = json.loads(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview", "--json").stdout)
     assert found["ledger"]["allowed"]
-    assert [row["statistic"] for row in found["statistics"]] == ["age", "towns"]
+    checks = ["rows with other keys: town", "persons with an unreadable value: age"]
+    assert [row["statistic"] for row in found["statistics"]] == ["age", "towns", *checks]
     assert found["statistics"][0]["half_width"] > found["statistics"][0]["noise_std"] > 0
     with Ledger(desk / "budget.ledger", read_only=True) as book:
         assert book.entries() == ()
@@ -124,7 +128,8 @@ def test_the_preview_says_the_error_that_the_release_has(desk):
     said = json.loads(run("release", desk / "plan.toml", "--preview", "--json").stdout)["statistics"]
     made = json.loads(run("release", desk / "plan.toml", "--no-ledger", "--json").stdout)["statistics"]
     for row in made:
-        expected = next(other for other in said if other["statistic"] == row["statistic"])
+        names = (row["statistic"], f"{row['statistic']}: {row['group']}")
+        expected = next(other for other in said if other["statistic"] in names)
         assert row["noise_std"] == pytest.approx(expected["noise_std"], rel=1e-9)
         assert row["half_width_95"] == pytest.approx(expected["half_width"], rel=1e-9)
 
@@ -173,9 +178,16 @@ def test_a_missing_table_costs_nothing(desk):
         assert book.entries() == ()
 
 
-def test_what_cannot_be_written_is_still_shown(desk):
-    too_long = desk / ("a" * 300 + ".csv")  # only the operating system knows, once the release is made
-    result = run("release", desk / "plan.toml", "--no-ledger", "--out", too_long)
+def test_what_cannot_be_written_is_still_shown(desk, monkeypatch):
+    """A disk that is full once the release is made. A name that cannot be is refused before."""
+    from leastnoise.releases import run as module
+
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    refused(run("release", desk / "plan.toml", "--no-ledger", "--out", desk / ("a" * 300 + ".csv")))
+    monkeypatch.setattr(module, "write_whole", full)
+    result = run("release", desk / "plan.toml", "--no-ledger", "--out", desk / "numbers.csv")
     assert result.exit_code == 2
     assert "age" in result.stdout
     assert "The release was made and its numbers are above, but" in result.stderr
@@ -209,6 +221,56 @@ def test_the_ledger_from_declaration_to_audit(desk):
     assert len(exported["laws"]) == 1
     assert run("ledger", "export", book, "--format", "csv", "--out", desk / "ledger.csv").exit_code == 0
     assert len((desk / "ledger.csv").read_text().splitlines()) == 2
+
+
+def test_an_artefact_is_charged_for_the_whole_use_of_its_guarantee(desk):
+    """Ten draws at sensitivity 2 were certified; one draw at sensitivity 1 was what the ledger wrote down."""
+    book, artefact, law = desk / "budget.ledger", desk / "noise.json", desk / "law.json"
+    noise = exact(discrete_gaussian(60.0), delta=1e-9, sensitivity=2.0, compositions=10)
+    write_artefact(certify(noise, delta=1e-9, sensitivity=2.0, compositions=10), artefact)
+    noise.save(law)
+
+    def after(*options):
+        arguments = ("ledger", "spend", book, "people", *options, "--plan", "March", "--preview", "--json")
+        return json.loads(run(*arguments).stdout)["epsilon_after"]
+
+    whole = after(law, "--uses", "10", "--sensitivity", "2")
+    assert after(artefact) == whole
+    less = "--less-than-stated"
+    assert after(artefact, "--uses", "1", less) < after(artefact, "--uses", "10") == whole
+    assert after(artefact, "--sensitivity", "1", less) < after(artefact, "--sensitivity", "2") == whole
+    assert after(law) < 0.3 * whole  # a law without a guarantee: one draw at sensitivity 1
+    spent = json.loads(run("ledger", "spend", book, "people", artefact, "--plan", "March", "--json").stdout)
+    assert spent["draws"][0]["uses"] == 10
+    assert spent["draws"][0]["sensitivity"] == 2.0
+
+
+def test_a_law_spent_by_hand_can_say_which_tables_are_neighbours(desk):
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
+    common = ("ledger", "spend", book, "people", law, "--plan", "March")
+    assert run(*common, "--relation", "add/remove").exit_code == 0
+    assert "costs for different relations do not add up" in refused(run(*common, "--relation", "replace"))
+    assert run(*common, "--relation", "replace", "--preview").exit_code == 1
+    assert run(*common, "--relation", "add/remove").exit_code == 0
+
+
+def test_a_first_release_is_shown_with_what_it_costs_as_the_last(desk):
+    """Spent is what holds whatever comes next; the tight epsilon stands beside it."""
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(discrete_gaussian(8.0), delta=1e-9, compositions=10).save(law)
+    common = ("ledger", "spend", book, "people", law, "--plan", "March", "--uses", "10")
+    preview = run(*common, "--preview").output
+    assert re.search(r"from epsilon = 0 to 1\.9\d+: allowed, 0\.\d+ left \(1\.743\d* if this is the last release\)", preview)
+    recorded = run(*common).output
+    assert re.search(
+        r"has spent epsilon = 1\.9\d+ of 2\.2 .* in 1 release\(s\) \(1\.743\d* if this is the last release\)", recorded
+    )
+    run("ledger", "open", book, "tight", "--epsilon", "1.75", "--delta", "1e-6")
+    common = ("ledger", "spend", book, "tight", law, "--plan", "March", "--uses", "10")
+    assert "allowed, but only as the last: nothing will be allowed after it" in run(*common, "--preview").output
+    assert re.search(r"has spent epsilon = 1\.743\d* of 1\.75 .*; nothing more is allowed", run(*common).output)
+    assert "nothing can follow it" in refused(run(*common))
 
 
 def test_a_ledger_that_was_changed_is_found(desk):
@@ -259,7 +321,7 @@ def test_an_interrupt_is_clean(desk):
     """Ctrl-C while the noise is designed: exit 130, no traceback, nothing spent."""
     code = (
         "import time, leastnoise.releases.mechanism as made\n"
-        "made.mechanism = lambda plan: (print('designing', flush=True), time.sleep(60))\n"
+        "made.mechanism = lambda plan: (print('designing', flush=True), time.sleep(1000))\n"
         "from leastnoise.cli import main\n"
         "main()"
     )
@@ -272,8 +334,99 @@ def test_an_interrupt_is_clean(desk):
     )
     assert child.stdout.readline() == "designing\n"
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=60)
-    assert "Traceback" not in errors
+    _, errors = child.communicate(timeout=300)
+    assert errors == "leastnoise: Interrupted. Nothing was written to the ledger, and nothing is spent.\n"
     assert child.returncode == 130
     with Ledger(desk / "budget.ledger", read_only=True) as book:
         assert book.entries() == ()
+
+
+ENDLESS = """
+import leastnoise.releases.scan as scan
+
+plain = scan._duckdb
+
+def watched(backend):
+    handle = plain(backend)
+
+    def share():
+        print("scanning", flush=True)  # asked now and then while the query runs
+        return handle.share()
+
+    return scan._Handle(handle.begin, share, handle.cancel)
+
+scan._HANDLES["duckdb"] = watched
+from leastnoise.__main__ import run
+run()
+"""
+
+
+def endless(desk):
+    """The plan on a view whose rows never end."""
+    import duckdb
+
+    with duckdb.connect(str(desk / "endless.duckdb")) as made:
+        made.sql(
+            "CREATE VIEW people AS SELECT (a.i + b.i) % 100 AS age, 'north' AS town FROM range(10000000) a(i), range(10000000) b(i)"
+        )
+    text = (desk / "plan.toml").read_text().replace('csv = "people.csv"', 'duckdb = "endless.duckdb"\ntable = "people"')
+    (desk / "plan.toml").write_text(text)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_interrupted_scan_ends_with_130_and_says_that_the_cost_was_written(desk, times):
+    """It ended in SIGABRT: the process left while DuckDB was at work. A second and third Ctrl-C change nothing."""
+    endless(desk)
+    child = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, "release", "plan.toml", "--ledger", "budget.ledger"],
+        cwd=desk,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline() == "scanning\n"
+    for _ in range(times):
+        child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=300)
+    with Ledger(desk / "budget.ledger", read_only=True) as book:
+        (entry,) = book.entries()
+    assert child.returncode == 130
+    assert entry.result_hash is None
+    said = f"leastnoise: Interrupted. The cost is in the ledger as release {entry.id} and stays spent.\n"
+    assert errors in ((said,) if times == 1 else (said, ""))  # a further Ctrl-C may come while it is said
+
+
+def test_a_spend_costs_what_the_artefact_states(desk):
+    """An artefact for sensitivity 10 and ten uses was charged for sensitivity 1 and one use: 0.177 instead of 1.765."""
+    noise, book = desk / "noise.json", desk / "wide.ledger"
+    request = ["--delta", "1e-9", "--sigma", "80", "--sensitivity", "10", "--compositions", "10"]
+    assert run("design", *request, "--out", noise).exit_code == 0
+    assert run("ledger", "open", book, "people", "--epsilon", "9", "--delta", "1e-6").exit_code == 0
+    spend = ["ledger", "spend", book, "people", noise, "--plan", "March"]
+    stated = json.loads(run(*spend, "--preview", "--json").stdout)["epsilon_after"]
+    by_hand = json.loads(run(*spend, "--preview", "--json", "--uses", "10", "--sensitivity", "10").stdout)["epsilon_after"]
+    less = json.loads(run(*spend, "--preview", "--json", "--uses", "1", "--less-than-stated").stdout)["epsilon_after"]
+    more = json.loads(run(*spend, "--preview", "--json", "--uses", "20").stdout)["epsilon_after"]
+    assert less < stated == by_hand < more
+    assert stated > 1.5
+    assert "--less-than-stated" in refused(run(*spend, "--uses", "9"))
+    assert "--less-than-stated" in refused(run(*spend, "--sensitivity", "9.99"))
+    done = run(*spend)
+    assert "10 use(s) at sensitivity 10\n" in done.output
+    marked = run(*spend, "--uses", "1", "--sensitivity", "2", "--less-than-stated")
+    assert "1 of 10 stated uses; sensitivity 2 of 10 stated" in marked.output
+    with Ledger(book, read_only=True) as ledger:
+        whole, part = ledger.entries("people")
+    assert (whole.draws[0].sensitivity, whole.draws[0].uses, whole.stamp) == (10.0, 10, "")
+    assert (part.draws[0].sensitivity, part.draws[0].uses) == (2.0, 1)
+    assert part.stamp == "1 of 10 stated uses; sensitivity 2 of 10 stated"
+    assert part.stamp in run("ledger", "show", book).output
+
+
+def test_a_dash_is_standard_output_of_an_export(desk, monkeypatch):
+    monkeypatch.chdir(desk)
+    before = sorted(os.listdir())
+    done = run("ledger", "export", "budget.ledger", "--format", "csv", "--out", "-")
+    assert done.exit_code == 0
+    assert done.stdout == run("ledger", "export", "budget.ledger", "--format", "csv").stdout != ""
+    assert sorted(os.listdir()) == before

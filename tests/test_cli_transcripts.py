@@ -13,12 +13,10 @@ import pty
 import re
 import shlex
 import shutil
-import signal
 import struct
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import click
@@ -26,7 +24,7 @@ import pytest
 
 from leastnoise.cli import main
 
-PROGRAM = [sys.executable, "-c", "from leastnoise.cli import main; main(prog_name='leastnoise')"]
+PROGRAM = [sys.executable, "-m", "leastnoise"]
 QUICK = ("account", "laplace", "--sigma", "8", "--delta", "1e-6")
 COMPARE = ("compare", "--delta", "1e-6", "--sigma", "8")
 PLAN = """\
@@ -108,10 +106,25 @@ def test_the_examples_of_every_help_run_in_order(desk):
         assert program == "leastnoise"
         done = run(*arguments, folder=desk)
         assert done.returncode == 0, f"{line}: {done.stderr}"
-        assert done.stderr == "" or done.stderr.startswith("written: "), line
+        notice = "leastnoise: This is noise to look at" if arguments[0] == "sample" else "written: "
+        assert done.stderr == "" or done.stderr.startswith(notice), line
     for name in ("noise.json", "law.png", "comparison.svg", "laplace.pdf", "numbers.csv", "report.html", "releases.csv"):
         assert (desk / name).stat().st_size > 100
     assert not [name for name in os.listdir(desk) if name.startswith(".leastnoise")]
+
+
+def test_the_examples_of_perturb_run(desk):
+    """With the artefact and the ledger of the other examples; one answer a line, ten lines for the ten answers of one draw."""
+    found = dict(commands())
+    (desk / "answers.txt").write_text("".join(f"{i / 10}\n" for i in range(10)))
+    (desk / "table.csv").write_text("ward,count\n" + "".join(f"w{i},{10 * i}\n" for i in range(10)))
+    lines = [*examples(found[("design",)])[1:2], *examples(found[("ledger", "open")]), *examples(found[("perturb",)])]
+    assert len(lines) == 4
+    for line in lines:
+        done = run(*shlex.split(line)[1:], folder=desk)
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+    assert (desk / "noisy.csv").read_text().startswith("ward,count\nw0,")
+    assert "Recorded as release" in done.stderr
 
 
 # --- standard output is JSON and nothing else
@@ -120,11 +133,13 @@ def test_the_examples_of_every_help_run_in_order(desk):
 def test_every_json_is_one_object_and_standard_error_is_empty(desk):
     pytest.importorskip("ibis")
     book = ("budget.ledger", "patients")
+    (desk / "answer.txt").write_text("0.1")
     calls = [
         ("design", "--delta", "1e-9", "--sigma", "8", "--out", "noise.json"),
         COMPARE,
         (*QUICK, "--epsilon", "1"),
         ("sample", "noise.json", "-n", "3"),
+        ("perturb", "noise.json", "answer.txt"),
         ("verify", "noise.json"),
         ("ledger", "open", *book, "--epsilon", "2", "--delta", "1e-6"),
         ("ledger", "spend", *book, "noise.json", "--plan", "March", "--preview"),
@@ -254,7 +269,7 @@ def test_a_group_without_a_command_shows_its_help(path):
 
 def test_an_unknown_law_is_told_the_known_ones():
     said = run("account", "Gaussian", "--sigma", "8", "--delta", "1e-6").stderr
-    assert "LAW='Gaussian'" in said
+    assert "LAW 'Gaussian'" in said
     assert "gaussian, laplace, staircase" in said
 
 
@@ -305,7 +320,7 @@ def test_a_pipe_that_ends_early_is_no_accident(tmp_path):
     script = f"{{ {words}; echo $? >code; }} | head -n 1"
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert len(done.stdout.splitlines()) == 1
-    assert done.stderr == ""
+    assert done.stderr.count("\n") == 1  # what the numbers are not for
     assert (tmp_path / "code").read_text() == "0\n"
 
 
@@ -378,24 +393,81 @@ def test_a_progress_bar_shows_on_a_terminal_only(desk, monkeypatch):
 # --- interrupts
 
 
-@pytest.mark.parametrize("after", [0.1, 0.2, 0.3, 0.5, 0.8, 1.2])
-def test_an_interrupt_at_any_instant_is_silent(tmp_path, after):
-    """While modules are imported, while the noise is designed: 130 or, at the very end, done."""
-    with subprocess.Popen(
-        [*PROGRAM[:2], f"print('begun', flush=True); {PROGRAM[2]}", *COMPARE, "--batch", "10"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+INTERRUPTED = """
+import os, signal, sys
+
+kind, place, *arguments = sys.argv[1:]
+sys.argv = ["leastnoise", *arguments]
+sent = []
+
+def interrupt():
+    if not sent:
+        sent.append(True)
+        print("interrupted", flush=True)
+        os.kill(os.getpid(), signal.SIGINT)
+
+def imported(event, details):
+    if event == "import" and details[0] == place:
+        interrupt()
+
+def called(frame, event, value):
+    if event == "call" and frame.f_code.co_qualname == place and frame.f_globals.get("__name__", "").startswith("leastnoise"):
+        interrupt()
+
+if kind == "import":
+    sys.addaudithook(imported)
+else:
+    sys.setprofile(called)
+from leastnoise.__main__ import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("import", "leastnoise.cli"),
+        ("import", "click"),
+        ("import", "click.core"),
+        ("import", "leastnoise.cli.laws"),
+        ("import", "leastnoise.designer.compare"),
+        ("import", "numpy"),
+        ("import", "numpy._core._multiarray_umath"),  # compiled: an exception becomes an ImportError
+        ("import", "scipy.linalg"),
+        ("import", "leastnoise.privacy.loss"),
+        ("call", "_Commands.main"),
+        ("call", "_Command.make_context"),
+        ("call", "compare"),
+        ("call", "PrivacyLoss.of"),
+        ("call", "print_comparison"),
+        ("call", "_flush"),
+    ],
+    ids=" ".join,
+)
+def test_an_interrupt_at_any_instant_is_silent(tmp_path, kind, place):
+    """While modules are imported, while the noise is designed, while the answer is printed: 130 and no word; done is done."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, kind, place, *COMPARE],
+        capture_output=True,
         encoding="utf-8",
         cwd=tmp_path,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    ) as child:
-        assert child.stdout.readline() == "begun\n"  # the interpreter is up: what comes now is ours
-        time.sleep(after)
-        child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=60)
-    assert errors == ""
-    assert child.returncode in (130, 0, -signal.SIGINT)
+        check=False,
+    )
+    assert "interrupted\n" in done.stdout  # the instant was reached
+    assert done.stderr == ""
+    assert done.returncode == (0 if place == "_flush" else 130)
     assert os.listdir(tmp_path) == []
+
+
+def test_an_ignored_interrupt_stays_ignored():
+    """As in the background of a script, where the shell ignores Ctrl-C for its children."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + INTERRUPTED
+    done = subprocess.run(
+        [sys.executable, "-c", code, "call", "account", *QUICK], capture_output=True, encoding="utf-8", check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "epsilon = " in done.stdout
 
 
 def test_an_interrupt_that_became_another_error_is_still_an_interrupt():

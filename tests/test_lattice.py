@@ -15,6 +15,8 @@ import reference
 from leastnoise.errors import InvalidParameterError, LeastNoiseError, UnsupportedError
 from leastnoise.lattice import LatticeNoise
 
+pytestmark = pytest.mark.portable
+
 DOMAINS = ["real", "integer"]
 
 

@@ -9,6 +9,8 @@ import pytest
 import reference
 from leastnoise import overlap
 
+pytestmark = pytest.mark.portable
+
 
 def as_counts(pairs):
     """{(i, j): N_ij}; the pairs of one answer come point by point."""

@@ -6,9 +6,12 @@ The public names; each is imported when it is first used, so that `import leastn
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# typing.TYPE_CHECKING without typing: while this loads the program is not yet guarded against an interrupt.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from leastnoise.ball import sphere as sphere
     from leastnoise.classic import cube as cube
     from leastnoise.classic import discrete_gaussian as discrete_gaussian

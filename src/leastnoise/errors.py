@@ -4,6 +4,7 @@ LeastNoiseError
 ├── InvalidParameterError   an argument is outside its range          (also a ValueError)
 ├── InvalidFileError        a saved law cannot be trusted             (also a ValueError)
 ├── UnsupportedError        the law or engine does not offer this     (also a TypeError)
+│   └── MissingExtraError   an optional package is not installed      (also an ImportError)
 ├── AccountingError         a privacy number could not be certified   (also an ArithmeticError)
 ├── DesignError             no law, or none within tolerance          (also an ArithmeticError)
 ├── PlanError               a release plan lacks a declaration        (also a ValueError)
@@ -29,7 +30,7 @@ class InvalidParameterError(LeastNoiseError, ValueError):
     """An argument is outside its range. The message reads "Expected name=value <what was expected>."."""
 
     def __init__(self, name: str, value: Any, expected: str) -> None:
-        super().__init__(f"Expected {name}={value!r} {expected}.")
+        super().__init__(f"Expected {name}={_shown(value)} {expected}.")
         self.name = name
         self.value = value
         self.expected = expected
@@ -39,12 +40,24 @@ class InvalidParameterError(LeastNoiseError, ValueError):
         return type(self), (self.name, self.value, self.expected)
 
 
+def _shown(value: Any) -> str:
+    """The value as Python writes it; Python refuses to write integers of more than 4,300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"<an integer of {value.bit_length()} bits>" if isinstance(value, int) else f"<a {type(value).__name__}>"
+
+
 class InvalidFileError(LeastNoiseError, ValueError):
     """A saved law is damaged, truncated, inconsistent, or from a newer version."""
 
 
 class UnsupportedError(LeastNoiseError, TypeError):
     """What was asked for has no meaning for this law."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """An optional package is not installed; the message says which line installs it."""
 
 
 class AccountingError(LeastNoiseError, ArithmeticError):

@@ -81,7 +81,8 @@ class Noise(ABC):
     def sample(self, size: int | tuple[int, ...] | None = None) -> NDArray[Any]:
         """Independent draws from the operating system's entropy: integers, or floats on the fine public lattice.
 
-        Joint laws give the answers of one draw along a last axis. To add noise to data use `release`.
+        Joint laws give the answers of one draw along a last axis. To look at, not to add to data: the noise is on a lattice, and an
+        answer that is not shows in what the sum leaves over. To add noise use `release`.
         """
         from leastnoise.sampling import draw
 

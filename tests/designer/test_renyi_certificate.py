@@ -12,6 +12,8 @@ from leastnoise.designer.certificate import hull_at, lower_bound
 from leastnoise.designer.point import meet_constraints, spread
 from leastnoise.designer.renyi import renyi_problem, solve
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.mark.parametrize("seed", range(8))
 def test_hull_is_the_linear_program(seed: int) -> None:

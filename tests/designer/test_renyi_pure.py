@@ -13,6 +13,8 @@ from leastnoise.cost import quadratic
 from leastnoise.designer.pure import best_staircase
 from leastnoise.designer.renyi import Status, renyi_problem, solve
 
+pytestmark = pytest.mark.portable
+
 
 def geng_viswanath_variance(epsilon: float) -> float:
     """Least variance of ε-private noise at sensitivity 1 (Geng and Viswanath 2014, Theorem 7)."""

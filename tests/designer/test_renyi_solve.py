@@ -21,6 +21,8 @@ from leastnoise.designer.renyi import (
 )
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 
+pytestmark = pytest.mark.portable
+
 # σ/s, α, m, N, r, domain, optimal divergence with all shifts (checked with 30 digits by an independent solver).
 VALUES = [
     (0.3, 1.006, 4, None, None, "real", 3.18556086715),

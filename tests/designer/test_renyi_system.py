@@ -13,6 +13,8 @@ from leastnoise.cost import absolute, quadratic
 from leastnoise.designer import system as pairs
 from leastnoise.designer.problem import RenyiProblem, folded, renyi_problem
 
+pytestmark = pytest.mark.portable
+
 
 def small_problem(dimension: int, shift: int, order: float, first: int, last: int, ratio: float, monotone: bool) -> RenyiProblem:
     log_mass, unit_cost = folded(dimension, first, last, ratio, quadratic(), "real")

@@ -19,6 +19,8 @@ from leastnoise.errors import AccountingError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.privacy.loss import PrivacyLoss
 
+pytestmark = pytest.mark.portable
+
 
 def setting(sigma: float, m: int, delta: float, releases: int, dimension: int = 1) -> Setting:
     return Setting(dimension, m, "real", quadratic(), (sigma * m) ** 2, sigma, delta, releases)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere
+from leastnoise.digits import above
 from leastnoise.interop import notebook
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger, Spend
@@ -43,7 +44,7 @@ def test_laws_show_themselves(law):
 def test_designs_show_themselves(request_):
     best = design(delta=1e-6, **request_)
     text = "".join(parsed(best._repr_html_()).itertext())
-    assert f"ε = {best.epsilon:.6g} at δ = 1e-06" in text
+    assert f"ε = {above(best.epsilon, 6)} at δ = 1e-06" in text
     for name in best.rivals:
         assert name in text
 
@@ -77,7 +78,8 @@ def test_ledger_shows_itself(tmp_path):
 def test_release_shows_itself():
     rows = tuple(Row("count", "count", f"ward {k} & more", 10.0 * k, 2.0, 4.0) for k in range(70))
     made = SimpleNamespace(epsilon=0.5, delta=1e-6)
-    shown = Release(SimpleNamespace(name="wards <i>"), rows, made, "duckdb", "operating system", "2024-01-01")._repr_html_()
+    plan = SimpleNamespace(name="wards <i>", one_row_per_person=True, statistics=())
+    shown = Release(plan, rows, made, "duckdb", "operating system", "2024-01-01")._repr_html_()
     text = "".join(parsed(shown).itertext())
     assert "wards <i>" in text
     assert "ward 3 & more" in text

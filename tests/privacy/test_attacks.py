@@ -24,6 +24,8 @@ from leastnoise import (
 from leastnoise.privacy.compose import Settings
 from leastnoise.privacy.single import GaussianLoss
 
+pytestmark = pytest.mark.portable
+
 
 def test_empty_inner_shells_have_no_finite_epsilon_below_their_mass():
     # Nine answers, shell 0 empty: Q misses one point where P has 6.1e-12.

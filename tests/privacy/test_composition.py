@@ -25,6 +25,7 @@ from leastnoise.privacy.compose import Settings
 from leastnoise.privacy.single import GaussianLoss
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize(
     ("noise", "compositions", "epsilon", "tolerance"),
     [
@@ -44,6 +45,7 @@ def test_published_values(noise, compositions, epsilon, tolerance):
     assert PrivacyLoss.of(noise, 1).compose(compositions).epsilon(1e-6) == pytest.approx(epsilon, abs=tolerance)
 
 
+@pytest.mark.portable
 def test_the_cube_is_pure():
     loss = PrivacyLoss.of(cube(8, 10), 1)
     assert loss.epsilon(1e-30) == pytest.approx(0.8292, abs=2e-4)
@@ -66,6 +68,7 @@ def test_gaussian_by_fft_encloses_the_analytic_formula(sigma, releases, delta):
     assert bounds.lower >= exact * (1 - 5e-3) or exact < 0.05
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize("releases", [1, 10, 100_000])
 def test_gaussian_closed_form_is_exact(releases):
     loss = PrivacyLoss.of(gaussian(8), 1).compose(releases)
@@ -75,6 +78,7 @@ def test_gaussian_closed_form_is_exact(releases):
         assert loss.epsilon(delta) == pytest.approx(exact, rel=1e-10)
 
 
+@pytest.mark.portable
 def test_epsilon_and_delta_are_inverse():
     for noise in (laplace(3), discrete_gaussian(4), staircase(2), cube(5, 3)):
         for releases in (1, 4, 50):
@@ -86,6 +90,7 @@ def test_epsilon_and_delta_are_inverse():
                     assert loss.delta(epsilon * (1 - 1e-4)) >= delta * (1 - 1e-6)
 
 
+@pytest.mark.portable
 def test_more_releases_and_smaller_delta_cost_more():
     loss = PrivacyLoss.of(discrete_laplace(6), 1)
     grid = [[loss.compose(n).epsilon(delta) for delta in (1e-2, 1e-4, 1e-8, 1e-16)] for n in (1, 2, 5, 30, 400)]
@@ -93,6 +98,7 @@ def test_more_releases_and_smaller_delta_cost_more():
     assert np.all(np.diff(grid, axis=1) >= 0)
 
 
+@pytest.mark.portable
 def test_compositions_add_up_in_any_grouping():
     a, b = PrivacyLoss.of(laplace(4), 1), PrivacyLoss.of(gaussian(6), 1)
     left = a.compose(3).compose(b.compose(2)).epsilon(1e-6)
@@ -101,6 +107,7 @@ def test_compositions_add_up_in_any_grouping():
     assert a.compose(2).compose(3).epsilon(1e-6) == pytest.approx(a.compose(6).epsilon(1e-6), rel=1e-12)
 
 
+@pytest.mark.portable
 def test_pure_bound_holds_for_tiny_delta():
     loss = PrivacyLoss.of(laplace(math.sqrt(2)), 1).compose(5)  # scale 1: each release is exactly 1-DP
     assert 4.99 < loss.epsilon(1e-30) <= 5.0 * (1 + 1e-9)
@@ -117,6 +124,7 @@ def test_scale_is_relative_to_sensitivity():
     assert fine == pytest.approx(PrivacyLoss.of(cube(8.0, 3), 1.0).compose(2).epsilon(1e-6), rel=1e-6)
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize("batch", [100, 1000])
 def test_large_batches_do_not_overflow(batch):
     noise = cube(8.0, batch)
@@ -126,6 +134,7 @@ def test_large_batches_do_not_overflow(batch):
     assert loss.epsilon(1e-6) > 0.5 * pure
 
 
+@pytest.mark.portable
 def test_empty_inner_shells_are_charged_to_delta():
     whole = cube(8.0, 3)
     masses = whole.shell_masses.copy()

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import reference_privacy as reference
 from leastnoise import LatticeNoise, PrivacyLoss
 
+pytestmark = pytest.mark.portable
+
 ROUNDING = 1e-11  # of the reference itself
 
 

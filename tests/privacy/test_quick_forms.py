@@ -10,6 +10,8 @@ from leastnoise.privacy import compose as composition
 from leastnoise.privacy.compose import running_sums
 from leastnoise.privacy.tables import single_loss
 
+pytestmark = pytest.mark.portable
+
 LAWS = {
     "cube": cube(8.0, 3),
     "discrete laplace": discrete_laplace(3.0),

@@ -11,6 +11,8 @@ from leastnoise import AccountingError, LatticeNoise, PrivacyLoss, discrete_gaus
 from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, TableLoss, WorstOf
 from leastnoise.privacy.tables import lattice_loss, shift_tables
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.mark.parametrize("mu", [1e-3, 0.02, 0.125, 1.0, 7.0])
 def test_gaussian_profile_in_the_far_tail(mu):

@@ -12,6 +12,8 @@ import reference_privacy as reference
 from leastnoise import LatticeNoise, PrivacyLoss, renyi_divergence
 from leastnoise.privacy.tables import lattice_loss
 
+pytestmark = pytest.mark.portable
+
 CASES = [(2, m, seed) for m in (1, 2, 3, 4) for seed in range(4)] + [(3, m, seed) for m in (1, 2) for seed in range(2)]
 
 

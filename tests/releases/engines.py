@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+_PATIENCE = 300.0  # seconds after which a server that does not start or stop is a failure, on a busy machine too
+
 
 @contextmanager
 def spark():
@@ -78,18 +80,19 @@ def postgres():
         server = subprocess.Popen(_as_nobody([str(programs / "postgres"), *options]), stdout=log, stderr=log, cwd=home)
     url = f"postgresql://steward@127.0.0.1:{port}/postgres"
     try:
-        for _ in range(100):
+        end = time.monotonic() + _PATIENCE
+        while True:
             try:
                 connected = ibis.connect(url)
                 break
             except Exception:
-                time.sleep(0.2)
-        else:
-            pytest.fail("the PostgreSQL server did not start: " + (home / "log").read_text(errors="replace"))
+                if server.poll() is not None or time.monotonic() > end:
+                    pytest.fail("the PostgreSQL server did not start: " + (home / "log").read_text(errors="replace"))
+                time.sleep(0.05)
         connected.leastnoise_url = url
         yield connected
         connected.disconnect()
     finally:
         server.terminate()
-        server.wait(timeout=30)
+        server.wait(_PATIENCE)
         shutil.rmtree(home, ignore_errors=True)

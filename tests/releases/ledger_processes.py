@@ -1,41 +1,42 @@
-"""Processes for the safety tests: children that are killed while they spend, and writers that race. Run as a script."""
+"""Processes for the safety tests: children that are killed while they spend, and writers that race. Run as a module."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import sys
-import time
 from pathlib import Path
 
 from leastnoise import laplace
 from leastnoise.errors import BudgetExceededError
 from leastnoise.releases.ledger import Ledger, Spend
+from releases.instants import COMMITTING, CREATING, NOTING, WAITING, WRITTEN, Child, Target, Tell, killed_one_by_one
 
 LOSS = 0.1  # of one release; 12 fit into the budget below, by their simple sum
 SPENDS = [Spend(laplace(2**0.5 / LOSS))]
 BUDGET = {"epsilon": 1.25, "delta": 1e-9}
 FITTING = 12
 
+SPENT, REVEALED, DONE = "the spend has returned", "the result is revealed", "the release is done"
+INSTANTS = (CREATING, WAITING, WRITTEN, COMMITTING, SPENT, REVEALED, NOTING, DONE)  # in their order
 
-def spend_and_reveal(path: str, revealed: str, token: str, most: int = 10**6, ready: int | None = None) -> int:
+
+def spend_and_reveal(path: str, revealed: str, token: str, tell: Tell = lambda instant: None) -> int:
     """Spend until refused; write the id of every release to `revealed` once its spend has returned. The number of releases."""
     done = 0
-    with Ledger(path) as ledger, open(revealed, "a", encoding="ascii", buffering=1) as file:
+    with Ledger(path, timeout=600.0) as ledger, open(revealed, "a", encoding="ascii", buffering=1) as file:
         ledger.open_dataset("patients", **BUDGET)
-        if ready is not None:
-            os.write(ready, b"r")
-        while done < most:
+        while True:
             try:
                 entry = ledger.spend("patients", SPENDS, plan_hash=f"{token}-{done}")
             except BudgetExceededError:
-                break
+                return done
+            tell(SPENT)
             file.write(f"{entry.id} {entry.plan_hash}\n")
+            tell(REVEALED)
             ledger.release_done(entry.id, f"result-{entry.id}")
+            tell(DONE)
             done += 1
-    return done
 
 
 def state(path: str, revealed: str) -> dict[str, object]:
@@ -56,30 +57,26 @@ def state(path: str, revealed: str) -> dict[str, object]:
     }
 
 
-def kills(directory: str, count: int, per_ledger: int, longest: float) -> list[dict[str, object]]:
-    """Kill `count` children, each at a random instant; a new ledger after every `per_ledger`.
+def kills(directory: str, ledgers: int) -> list[dict[str, object]]:
+    """Kill a child at every instant of the life of each of `ledgers` ledgers, its first one while it makes the file.
 
-    The clock starts with the child for one in five, which may then die while it creates the ledger, else when the ledger is open.
+    For even ledgers they are held at the instant in their second release and killed; for odd ones they have just gone on from it in
+    their first.
     """
-    generator = random.Random(20250)
     left = []
-    for number in range(count):
-        path, revealed = (str(Path(directory) / f"{number // per_ledger}.{kind}") for kind in ("ledger", "revealed"))
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                spend_and_reveal(path, revealed, f"child{number}", ready=writer)
-            finally:
-                os._exit(0)
-        os.close(writer)  # so that the end of a child that never gets ready is noticed
-        if number % per_ledger:
-            os.read(reader, 1)
-        time.sleep(generator.uniform(0.0, longest))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        os.close(reader)
-        left.append({**state(path, revealed), "killed": os.WIFSIGNALED(status)})
+    for number in range(ledgers):
+        path, revealed = (str(Path(directory) / f"{number}.{kind}") for kind in ("ledger", "revealed"))
+        after = number % 2 == 1
+
+        def child(instant: str, path: str = path, revealed: str = revealed, after: bool = after) -> Child:
+            time = 1 if after or instant == CREATING else 2
+            if instant == WAITING:
+                time *= 2  # the budget is written with that right too, and the end of each release
+            token = f"child{INSTANTS.index(instant)}"
+            return Child(lambda tell: spend_and_reveal(path, revealed, token, tell), Target(instant, time, after))
+
+        for killed in killed_one_by_one(child(instant) for instant in INSTANTS):
+            left.append({**state(path, revealed), "instant": killed.target.instant, "after": after})
     return left
 
 
@@ -100,7 +97,7 @@ def race(path: str, directory: str, writers: int) -> list[int]:
 
 def main(arguments: list[str]) -> None:
     if arguments[0] == "kills":
-        print(json.dumps(kills(arguments[1], int(arguments[2]), int(arguments[3]), float(arguments[4]))))
+        print(json.dumps(kills(arguments[1], int(arguments[2]))))
     elif arguments[0] == "race":
         print(json.dumps(race(arguments[1], arguments[2], int(arguments[3]))))
 

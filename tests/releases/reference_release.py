@@ -4,17 +4,23 @@ import hashlib
 import math
 import re
 
-from leastnoise.releases.sensitivity import bounds
-from leastnoise.releases.table import NUMBER
+from leastnoise.releases.keys import NUMBER
+from leastnoise.releases.sensitivity import bounds, is_unreadable
+
+BLANKS = " \t\r\n\u00a0"
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+
+
+def plain(text):
+    """The number that a text plainly is."""
+    return float(text) if re.search(NUMBER, text) and "\n" not in text else None
 
 
 def number(value):
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
-        if value in ("true", "True", "TRUE", "false", "False", "FALSE"):
-            return float(value.lower() == "true")
-        return float(value) if re.search(NUMBER, value) and "\n" not in value else None
+        return float(value in TRUE) if value in TRUE + FALSE else plain(value)
     return None if value is None else float(value)
 
 
@@ -36,9 +42,28 @@ def label(value, key):
             if inside:
                 return name
         return None
+    found = [name for declared, name in zip(key.values, key.labels, strict=True) if same(value, declared, key.match)]
+    return found[0] if found else None
+
+
+def same(value, declared, match):
+    """Whether a row's value is the declared key. One by one, where the engine looks up labels."""
     if value is None:
-        return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return False
+    if isinstance(declared, bool):
+        return value in (TRUE if declared else FALSE) if isinstance(value, str) else value is declared
+    if not isinstance(declared, str):
+        if isinstance(value, str):
+            return plain(value) == declared if abs(declared) < 2**53 else value == str(declared)
+        return float(value) == declared if isinstance(value, float) else int(value) == declared
+    if not isinstance(value, str):
+        return (str(value).lower() if isinstance(value, bool) else str(value)) == declared
+    if match == "exact":
+        return value == declared
+    value, declared = value.strip(BLANKS), declared.strip(BLANKS)
+    if match == "trim":
+        return value == declared
+    return len(value) == len(declared) and all(a == b or a.lower() == b.lower() for a, b in zip(value, declared, strict=True))
 
 
 def escaped(text):
@@ -49,15 +74,20 @@ def md5(text):
     return hashlib.md5(text.encode()).hexdigest()[:12]
 
 
+def group_of(row, block):
+    """The labels of a row's group, that of all other keys where one of them is not declared."""
+    labels = tuple(label(row[key.column], key) for key in block.group_by)
+    return tuple(key.other for key in block.group_by) if None in labels else labels
+
+
 def kept_rows(plan, rows, block):
     """The rows that count: (person, group, {values: place})."""
+    others = tuple(key.other for key in block.group_by)
     places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
     kept = []
     for row in rows:
-        group = tuple(label(row[key.column], key) for key in block.group_by)
+        group = group_of(row, block)
         person = None if plan.person is None else row[plan.person]
-        if any(part not in key.labels for part, key in zip(group, block.group_by, strict=True)):
-            continue
         if plan.person is not None and person is None:
             continue
         kept.append((person, group, {values: place(row[values.column], values) for values in places}))
@@ -77,24 +107,55 @@ def kept_rows(plan, rows, block):
             shown = ["-" if v is None else str(v - values.first) for values, v in row[2].items()]
             return md5("|".join([first, *shown]))
 
-        if grouped:
-            order = sorted({(md5(start(row)), row[1]) for row in mine})[: limit.groups]
-            mine = [row for row in mine if (md5(start(row)), row[1]) in order]
+        if block.group_by:
+            declared = {(md5(start(row)), row[1]) for row in mine if row[1] != others}
+            order = [group for _, group in sorted(declared)] + [others]  # the other keys come last
+            mine = [row for row in mine if row[1] in order[: limit.groups]]
         mine.sort(key=text)
         in_group: dict = {}
         for row in mine:
             in_group.setdefault(row[1], []).append(row)
-        mine = sorted((row for some in in_group.values() for row in some[: limit.rows_in_group]), key=text)
+        mine = [row for some in in_group.values() for row in some[: limit.rows_in_group]]
+        mine.sort(key=lambda row: (bool(block.group_by) and row[1] == others, text(row)))
         chosen += mine[: limit.rows]
     return chosen
 
 
+def is_unreadable_value(value):
+    return isinstance(value, str) and bool(value.strip(BLANKS)) and number(value) is None
+
+
+def unreadable(plan, rows, block):
+    """Each person, or row, under one of the columns in which it has an unreadable value."""
+    names = [answer.column for answer in block.answers]
+    found = [0] * len(names)
+    if plan.person is None:
+        units = [("".join(row_text(row[name], rows, name) for name in names), [row]) for row in rows]
+    else:
+        persons = {row[plan.person] for row in rows} - {None}
+        units = [(escaped(str(person)), [row for row in rows if row[plan.person] == person]) for person in persons]
+    for who, mine in units:
+        bad = [i for i, name in enumerate(names) if any(is_unreadable_value(row[name]) for row in mine)]
+        if bad:
+            found[min(bad, key=lambda i: (md5(f"{escaped(plan.salt)}|{who}|{i}"), i))] += 1
+    return {(): tuple(found)}
+
+
+def row_text(value, rows, name):
+    """What a column of text adds to the text of a row; nothing in a column of other things."""
+    if not any(isinstance(row[name], str) for row in rows):
+        return ""
+    return ("-" if value is None else escaped(value)) + "|"
+
+
 def aggregate(plan, rows, block):
+    if is_unreadable(block):
+        return unreadable(plan, rows, block)
     kept = kept_rows(plan, rows, block)
     result = {}
-    for group in block.groups:
+    for cell, group in enumerate(block.cells):
         here = [row for row in kept if row[1] == group]
-        result[group] = tuple(one(answer, here) for answer in block.answers)
+        result[group] = tuple(one(answer, here) for answer in block.answers_of(cell))
     return result
 
 
@@ -112,3 +173,26 @@ def one(answer, here):
     if answer.measure == "centred":
         return sum(2 * k - middle for k in ks)
     return sum(2 * (2 * k - middle) ** 2 - w**2 for k in ks)
+
+
+def largest_changes(block, before, after):
+    """How far each answer moved as a share of its sensitivity, after seeing that nothing moved more than derived.
+
+    The number of moved groups, that of all other keys among them where its noise is not its own, is
+    at most what one person touches.
+    """
+    moved = {group: [abs(x - y) for x, y in zip(before[group], after[group], strict=True)] for group in before}
+    if is_unreadable(block):
+        assert sum(map(bool, moved[()])) <= block.touched
+        assert max(moved[()]) <= 1
+        return [float(change) for change in moved[()]]
+    cells = block.cells if block.other_is_free else block.groups
+    assert sum(any(moved[group]) for group in cells) <= block.touched
+    if block.other is not None:
+        assert moved[block.cells[-1]][0] <= block.other_sensitivity
+    shares = []
+    for place, sensitivity in enumerate(block.sensitivities):
+        change = max(moved[group][place] for group in block.groups)
+        assert change <= sensitivity
+        shares.append(change / sensitivity)
+    return shares

@@ -1,14 +1,13 @@
-"""A fleet of processes that release and are killed while they do it. Run as a script: everything is imported and designed once, and
+"""A fleet of processes that release and are killed while they do it. Run as a module: everything is imported and designed once, and
 every member of the fleet is a fork."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import sys
-import time
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +21,17 @@ from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.run import release
+from releases.instants import COMMITTING, NOTING, WAITING, WRITTEN, Child, Target, Tell, killed_one_by_one
 
 WRITERS = 8
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}  # of each numbered data set: a dozen of the releases below
 WIDE = {"epsilon": 1000.0, "delta": 1e-3}  # of the one that goes on when those are spent
 TABLE = pa.table({"x": list(range(1000)), "g": ["a", "b"] * 500})
 ibis.duckdb  # noqa: B018  loads the backend
+
+SCANNED, NOISY, RETURNED, REVEALED = "the table is read", "noise is added", "the release has returned", "its result is revealed"
+INSTANTS = (WAITING, WRITTEN, COMMITTING, SCANNED, NOISY, NOTING, RETURNED, REVEALED)  # in their order, but for the first
+TIMES = (1, 2, 3)  # in which of its releases a child is killed
 
 
 def plans(dataset: str) -> list[Plan]:
@@ -52,22 +56,42 @@ def prepared_for(names: list[str]) -> Prepared:
     }
 
 
-def release_without_end(book: str, revealed: str, prepared: Prepared, names: list[str], generator: random.Random) -> None:
+def release_without_end(
+    book: str, revealed: str, prepared: Prepared, names: list[str], generator: random.Random, tell: Tell
+) -> None:
     """Release from the first data set until it refuses, then from the next; write what every release revealed, once it returned."""
     left = list(names)
-    with Ledger(book) as ledger, open(revealed, "a", encoding="utf-8", buffering=1) as file:
+    stages = {("scanning the table", 1.0): SCANNED, ("adding noise", 0.0): NOISY}
+    last = ""
+
+    def progress(stage: str, share: float) -> None:
+        nonlocal last
+        before, last = last, stages.get((stage, share), "")
+        if last and last != before:  # a share may be told twice
+            tell(last)
+
+    with Ledger(book, timeout=600.0) as ledger, open(revealed, "a", encoding="utf-8", buffering=1) as file:
         while True:
             plan, made = generator.choice(prepared[left[0]])
             try:
-                done = release(plan, table=TABLE, ledger=ledger, prepared=made)
+                done = release(plan, table=TABLE, ledger=ledger, prepared=made, progress=progress)
             except BudgetExceededError:
                 left = left[1:] or left
                 continue
+            tell(RETURNED)
             file.write(f"{done.entry} {plan.hash} {done.hash}\n")
+            tell(REVEALED)
 
 
-def fleet(folder: str, kills: int, longest: float) -> dict[str, int]:
-    """Keep `WRITERS` children at work and kill them, each at a random instant of its life, until `kills` are dead."""
+def targets(kills: int) -> Iterator[Target]:
+    """Every instant in a child's first, second and third release, held there and just gone on from it, over and over."""
+    for number in range(kills):
+        place, rest = number % len(INSTANTS), number // len(INSTANTS)
+        yield Target(INSTANTS[place], TIMES[rest % len(TIMES)], after=rest // len(TIMES) % 2 == 1)
+
+
+def fleet(folder: str, kills: int) -> dict[str, int]:
+    """Keep `WRITERS` children at work until `kills` of them have been killed: at which instants, and what was surely revealed."""
     generator = random.Random(7)
     book, revealed = (str(Path(folder) / name) for name in ("ledger", "revealed"))
     names = [f"patients {number}" for number in range(4)]
@@ -76,28 +100,21 @@ def fleet(folder: str, kills: int, longest: float) -> dict[str, int]:
             ledger.open_dataset(name, **BUDGET)
         ledger.open_dataset("rest", **WIDE)
     prepared = prepared_for([*names, "rest"])
-    ends: dict[int, float] = {}
-    killed = 0
-    while killed < kills or ends:
-        while len(ends) < WRITERS and killed + len(ends) < kills:
-            seed, start = generator.random(), generator.randrange(len(names))
-            child = os.fork()
-            if child == 0:
-                try:
-                    release_without_end(book, revealed, prepared, [*names[start:], "rest"], random.Random(seed))
-                finally:
-                    os._exit(1)
-            ends[child] = time.monotonic() + generator.uniform(0.0, longest)
-        child = min(ends, key=lambda number: ends[number])
-        time.sleep(max(ends[child] - time.monotonic(), 0.0))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        del ends[child]
-        killed += os.WIFSIGNALED(status)
-        if not os.WIFSIGNALED(status):
-            raise SystemExit("A child ended by itself.")
-    return {"killed": killed}
+
+    def child(target: Target) -> Child:
+        seed, start = generator.random(), generator.randrange(len(names))
+
+        def work(tell: Tell) -> None:
+            release_without_end(book, revealed, prepared, [*names[start:], "rest"], random.Random(seed), tell)
+
+        return Child(work, target)
+
+    told: Counter[str] = Counter()
+    for killed in killed_one_by_one(map(child, targets(kills)), WRITERS):
+        told[killed.target.instant] += 1
+        told["revealed"] += killed.seen[REVEALED]
+    return dict(told)
 
 
 if __name__ == "__main__":
-    print(json.dumps(fleet(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))))
+    print(json.dumps(fleet(sys.argv[1], int(sys.argv[2]))))

@@ -23,6 +23,9 @@ from leastnoise.errors import InvalidParameterError
 from leastnoise.privacy.single import TableLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases.accounting import FAILURES, Budget, Charge, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
+from leastnoise.releases.foreign import loss_as_json, loss_from_json
+
+pytestmark = pytest.mark.portable
 
 RATIO = 0.2  # the losses of the laws below are whole multiples of it
 
@@ -298,3 +301,37 @@ def test_odd_spends_are_refused(arguments):
 def test_loss_error_counts_in_the_largest_loss():
     table = TableLoss(np.array([-1.0, 1.0]), np.log(np.array([1, math.e]) / (1 + math.e)), loss_error=0.5)
     assert charge(table, declared(3.0, 1e-6), foreign=True).largest >= 1.5
+
+
+def test_mass_that_a_foreign_table_lacks_is_charged_however_little_it_is():
+    """Half of 1e-12 was taken for rounding; a budget of δ = 1e-11 sets aside as much."""
+    missing = 5e-13
+    table = TableLoss(np.array([0.1, -0.1]), np.log(np.array([1, math.exp(-0.1)]) / (1 + math.exp(-0.1)) * (1 - missing)))
+    kept = loss_from_json(loss_as_json(table))
+    budget = declared(1.0, 1e-11)
+    assert charge(kept, budget, foreign=True).failure >= 0.99 * missing
+    assert filter_epsilon(charge(kept, budget, foreign=True).times(2), budget) == math.inf
+    whole = TableLoss(np.array([0.1, -0.1]), np.log(np.array([1, math.exp(-0.1)]) / (1 + math.exp(-0.1))))
+    assert charge(loss_from_json(loss_as_json(whole)), budget, foreign=True).failure == 0.0
+
+
+def test_the_rounding_of_probabilities_counts_in_the_divergence():
+    """Probabilities known to 1e-6 only: each may be that much larger, and so may the divergence."""
+    sizes, masses = np.array([0.4, -0.4]), np.array([1, math.exp(-0.4)]) / (1 + math.exp(-0.4))
+    budget = declared(1.0, 1e-6)
+    sure, unsure = (charge(TableLoss(sizes, np.log(masses), mass_error=error), budget) for error in (0.0, 1e-6))
+    for order, known, bound in zip(budget.orders, sure.renyi, unsure.renyi, strict=True):
+        excess = math.expm1((order - 1) * known)
+        assert bound >= math.log1p(excess * (1 + 0.999e-6)) / (order - 1)
+
+
+@pytest.mark.parametrize("failure", [math.nan, math.inf])
+def test_a_charge_that_is_no_number_is_never_within_the_budget(failure):
+    budget = declared(1.0, 1e-6)
+    assert filter_epsilon(Charge((0.0,) * len(budget.orders), 0.1, failure), budget) == math.inf
+
+
+def test_the_distance_of_a_law_judged_by_another_is_charged_at_any_epsilon():
+    table = TableLoss(np.array([0.1, -0.1]), np.log([0.525, 0.475]), deviation=1e-320)
+    assert charge(table, declared(1000.0, 1e-6)).failure == math.inf  # e^1000 times it
+    assert charge(table, declared(1.0, 1e-6)).failure > 0.0

@@ -100,7 +100,7 @@ def grouped(*kinds, relation="add/remove", **more):
 
 def test_a_sum_beside_a_count_needs_no_answer_of_its_own():
     plan = grouped("count", "sum", "mean")
-    (block,) = mechanism(plan).blocks
+    block, _ = mechanism(plan).blocks
     assert [answer.measure for answer in block.answers] == ["rows", "centred"]
     assert Answer("sum", plan.statistics[1].values) in mechanism(grouped("sum")).blocks[0].answers
     assert "sum" in [answer.measure for answer in mechanism(grouped("count", "sum", relation="replace")).blocks[0].answers]

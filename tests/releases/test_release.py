@@ -59,10 +59,14 @@ def test_the_guarantee_is_that_of_the_sampled_laws():
 
 def test_values_are_right_up_to_the_stated_noise():
     table, plan = people(), small()
-    truth = {"count": PEOPLE, "mean of age": float(np.mean(np.floor(table["age"].to_numpy() * 2 + 0.5) / 2))}
+    truth = {
+        "count": PEOPLE,
+        "mean of age": float(np.mean(np.floor(table["age"].to_numpy() * 2 + 0.5) / 2)),
+        "persons with an unreadable value": 0,
+    }
     scores, inside = [], 0
     for seed in range(60):
-        done = release(plan, table=table, entropy=InsecureSeededEntropy(seed))
+        done = release(plan, table=table, entropy=InsecureSeededEntropy(seed), not_private=True)
         for row in done.rows:
             scores.append((row.value - truth[row.statistic]) / row.noise_std)
             inside += abs(row.value - truth[row.statistic]) <= row.half_width
@@ -82,10 +86,12 @@ def test_operating_system_entropy_is_the_default():
 def test_groups_and_variances():
     stats = (Statistic("variance", missing="drop", group_by=BY, **AGE),)
     table = people()
-    done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1))
+    done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1), not_private=True)
     ages, groups = table["age"].to_numpy(), table["g"].to_numpy(zero_copy_only=False)
-    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c"]
-    for row, name in zip(done.rows, "abc", strict=True):
+    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c", "g", "age"]
+    assert [row.kind for row in done.rows] == ["variance"] * 3 + ["other keys", "unreadable"]
+    assert abs(done.rows[3].value - np.sum(groups == "x")) < 4.0 * done.rows[3].noise_std
+    for row, name in zip(done.rows[:3], "abc", strict=True):
         assert abs(row.value - np.var(ages[groups == name])) < 4.0 * row.noise_std + 1.0
     assert done.mechanism.layout == "by group"  # a person is in one group: no noise need be shared with the others
     assert done.mechanism.laws[0].uses == 1
@@ -130,7 +136,7 @@ def test_the_spend_is_committed_before_rows_are_read_and_noted_when_done(ledger,
 
     monkeypatch.setattr(run, "aggregate", watched)
     done = release(small(), table=people(), ledger=ledger)
-    assert seen == [None]
+    assert seen == [None, None]  # the statistics, and the unreadable values
     (entry,) = ledger.entries("small")
     assert (entry.id, entry.plan_hash, entry.result_hash) == (done.entry, small().hash, done.hash)
 
@@ -163,13 +169,13 @@ def test_a_batch_may_be_served_in_blocks():
     made = mechanism(plan)
     pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
     laws = (Law(pair, 3, "cube"),)
-    layout = _Layout("joint", (), ((0, tuple(range(5))),))
+    layout = _Layout("joint", (), ((0, tuple(range(7))),))  # two keys and all others, three keys and all others
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
-    assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4,)]
-    done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3))
-    truth = {key: people()["g"].to_pylist().count(key) for key in "abc"}
-    for row in done.rows:
-        assert abs(row.value - truth[row.group[-1]]) < 10 * row.noise_std
+    assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4, 5), (6,)]
+    done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3), not_private=True)
+    truth = {f"g = {key}": people()["g"].to_pylist().count(key) for key in "abc"}
+    for row in done.rows[:5]:
+        assert abs(row.value - truth[row.group]) < 10 * row.noise_std
         assert row.noise_std == pytest.approx(pair.std)
 
 
@@ -241,27 +247,30 @@ def test_post_processing_is_declared_and_kept_apart():
         Row("by g", "count", "g = a", 60.0, 1.0, 2.0),
         Row("by g", "count", "g = b", 44.0, 1.0, 2.0),
         Row("by g", "count", "g = c", -6.0, 1.0, 2.0),
+        Row("rows with other keys", "other keys", "g", 2.0, 1.0, 2.0),
     ]
-    # The difference of 12 is shared by four equal variances; then −3 becomes 0.
+    # Least squares with non-negativity inside: c is 0, and the 4 that are missing are shared by the four others.
     changed = processed(plan, rows)
-    assert [row.value for row in changed] == [107.0, 63.0, 47.0, 0.0]
-    assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0]
+    assert [row.value for row in changed] == [109.0, 61.0, 45.0, 0.0, 3.0]
+    assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0, 2.0]
     assert processed(small(), rows) == tuple(rows)
+    # 1/(1 + 1/4) for the total, 1 − 1/4 + (1/4)²·4/5 for a group; ± with room for the rounding.
+    assert changed[0].noise_std == pytest.approx(math.sqrt(0.8))
+    assert changed[1].noise_std == pytest.approx(math.sqrt(0.8))
+    assert changed[0].half_width == pytest.approx(2.0 * math.sqrt(0.8) + 0.5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "heart"])
 def test_the_three_data_sets_of_table_1(name, tmp_path):
     pytest.importorskip("sklearn")
-    if not three_sets.HEART.exists():
-        pytest.skip("the heart data set is not beside the repository")
     plan = three_sets.plan(name, tmp_path)
     done = release(plan)
-    assert len(done.rows) == 10
+    assert [row.kind for row in done.rows] == ["mean"] * 10 + ["unreadable"] * 10
     assert done.epsilon <= 1.05
     assert done.mechanism.laws[0].noise.dimension == 10  # one joint draw for the ten means
     assert done.mechanism.gaussian_factor > 1.5
-    for row, statistic in zip(done.rows, plan.statistics, strict=True):
+    for row, statistic in zip(done.rows[:10], plan.statistics, strict=True):
         reach = statistic.upper - statistic.lower
         assert row.noise_std == pytest.approx(done.mechanism.laws[0].noise.std * reach / statistic.public_n, rel=0.01)
         assert statistic.lower - 5 * row.noise_std < row.value < statistic.upper + 5 * row.noise_std

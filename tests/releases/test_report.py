@@ -79,7 +79,9 @@ def test_a_seeded_release_is_marked(tmp_path):
 
 
 def test_post_processing_is_labelled():
-    assert "Post-processing, which costs no privacy: integer, totals" in made(postprocess=("integer", "totals")).to_html()
+    page = made(postprocess=("integer", "non-negative")).to_html()
+    assert "Post-processing, which costs no privacy: integer, non-negative" in page
+    assert "The intervals are those of the values before it." in page
 
 
 def test_registry_fields():

@@ -46,9 +46,7 @@ def test_vendored_files_are_those_that_were_recorded():
     for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, _, name = line.partition("  ")
         recorded[name] = digest
-    found = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "SHA256SUMS"
-    }
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "SHA256SUMS"}
     assert found == recorded
 
 

@@ -4,10 +4,7 @@ Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted. `--json` pri
 one sentence on standard error. Numerical modules are imported where they are used, so that `--help` is instant.
 """
 
-try:
-    from leastnoise.cli import completion, laws, releases, reproduce, serve
-    from leastnoise.cli.base import main
-except KeyboardInterrupt:  # before a command could see it
-    raise SystemExit(130) from None
+from leastnoise.cli import completion, laws, perturb, releases, reproduce, serve
+from leastnoise.cli.base import main
 
-__all__ = ["completion", "laws", "main", "releases", "reproduce", "serve"]
+__all__ = ["completion", "laws", "main", "perturb", "releases", "reproduce", "serve"]

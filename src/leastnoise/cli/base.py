@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
-import signal
+import stat
 import sys
-import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-try:
-    import click
-except ImportError:
-    raise SystemExit("The command line needs click and rich: pip install 'leastnoise[cli]'") from None
+import click
 
+from leastnoise.cli.interrupts import interrupts, quiet
+from leastnoise.cli.words import printable, sentence
+from leastnoise.extras import installing
 
 # A group without a command, whose help is the answer; click has a name for it since 8.2.
 _HELP_ASKED: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -28,12 +30,12 @@ class _Sentence(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"leastnoise: {' '.join(self.format_message().split())}", err=True)
+        click.echo(f"leastnoise: {printable(self.format_message())}", err=True)
 
 
 @contextmanager
-def _sentences() -> Iterator[None]:
-    """Errors of the package, of the operating system and of usage become one sentence; a pipe that ends leaves quietly."""
+def _sentences(command: click.Command) -> Iterator[None]:
+    """Every error of a command becomes one sentence; a pipe that ends leaves quietly."""
     try:
         yield
     except _HELP_ASKED:
@@ -41,58 +43,52 @@ def _sentences() -> Iterator[None]:
     except click.UsageError as error:
         where = f"; see {error.ctx.command_path} --help" if error.ctx is not None else ""
         raise _Sentence(error.format_message().rstrip().removesuffix(".") + where + ".") from None
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
     except BrokenPipeError:
         raise SystemExit(0) from None
-    except OSError as error:
-        where = "" if error.filename is None else f": {error.filename}"
-        raise _Sentence(f"{error.strerror or error}{where}") from None
-    except (ArithmeticError, MemoryError):
-        raise _Sentence("The numbers given are out of range.") from None
     except Exception as error:
-        from leastnoise.errors import LeastNoiseError
-
-        if isinstance(error, LeastNoiseError):
-            raise _Sentence(str(error)) from None
-        raise
+        raise _Sentence(_said(error, command)) from None
 
 
-@contextmanager
-def _interrupts() -> Iterator[None]:
-    """An interrupt leaves quietly with 130, also out of an import of compiled code, which makes an ImportError of it."""
-    interrupted = False
+def _said(error: Exception, command: click.Command) -> str:
+    """The sentence for an error that is not click's."""
+    from leastnoise.errors import LeastNoiseError
 
-    def interrupt(number: int, frame: Any) -> None:
-        nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
-
-    # Only where Ctrl-C means what Python makes of it: not in a thread, not where somebody else listens.
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    except Exception:
-        if interrupted:
-            raise SystemExit(130) from None
-        raise
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if isinstance(error, LeastNoiseError):  # first: some of them are also arithmetic errors
+        return sentence(error, command)
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + ("" if error.filename is None else f": {error.filename}")
+    if isinstance(error, ModuleNotFoundError) and error.name is not None and not error.name.startswith("leastnoise"):
+        return f"This needs {error.name.split('.')[0]}: {installing('cli')}."
+    if isinstance(error, (ArithmeticError, MemoryError)):
+        return "The numbers given are out of range."
+    # A bug of ours. Its message may quote a private value; where it happened may not.
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"An unexpected {type(error).__name__} in line {place.lineno} of {Path(place.filename).name}: please report it."
 
 
-class _Commands(click.Group):
-    """The commands, with errors as sentences and clean interrupts."""
+class _Command(click.Command):
+    """A command whose errors are sentences, and which an interrupt ends without a word."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
-        with _interrupts(), _sentences():
+        with _sentences(self), quiet():
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _interrupts(), _sentences():
+        with _sentences(self), quiet():
             return super().invoke(ctx)
+
+
+class _Commands(_Command, click.Group):
+    """The same for a group: each of its commands speaks of its own options."""
+
+    command_class = _Command
+    group_class = type
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        with interrupts():
+            return super().main(*arguments, **more)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -109,6 +105,10 @@ def main() -> None:
     """
     # Before numpy is imported: waiting BLAS threads make a design two to four times slower.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # The name of a file need not be text; it is printed as it is.
+            stream.reconfigure(errors="surrogateescape")
 
 
 def options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,13 +120,40 @@ def options(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
+class _Number(click.types.FloatParamType):
+    """A number; one that only overflow would make infinite is none."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid float.", param, ctx)
+        if math.isinf(number) and "inf" not in str(value).lower():
+            self.fail(f"{value!r} is beyond the range of floating-point numbers.", param, ctx)
+        return number
+
+
+NUMBER = _Number()
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-use = options(
-    click.option("--delta", type=float, required=True, help="δ of the guarantee over the whole use; well below 1/people."),
-    click.option("--sensitivity", type=float, default=1.0, show_default=True, help="How much one person can move one answer."),
-    click.option("--compositions", type=int, default=1, show_default=True, help="How many releases are made with this noise."),
-    click.option("--batch", type=int, default=1, show_default=True, help="How many answers one release gives at once."),
-)
+
+
+def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> Callable[..., Any]:
+    """What the noise is used for; with None for a default, `otherwise` says what holds where
+    nothing is given."""
+    moved = f"How much one person can move one answer{otherwise}."
+    releases = f"How many releases are made with this noise{otherwise}."
+    return options(
+        click.option("--delta", type=NUMBER, required=True, help="δ of the guarantee over the whole use; well below 1/people."),
+        click.option("--sensitivity", type=NUMBER, default=sensitivity, show_default=True, help=moved),
+        click.option("--compositions", type=int, default=count, show_default=True, help=releases),
+        click.option("--batch", type=int, default=count, show_default=True, help="How many answers one release gives at once."),
+    )
+
+
+use = _use(1.0, 1)
+use_of_a_law = _use(None, None, "; by default what an artefact states, else 1")
 domain = click.option(
     "--domain", type=click.Choice(["real", "integer"]), default="real", show_default=True, help="What the answers are."
 )
@@ -139,16 +166,47 @@ def writable(name: str, path: str) -> None:
     folder = Path(path).parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidParameterError(name, path, "to be in a folder that exists and can be written")
+    try:
+        is_there = stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:  # a name that is too long, a circle of links
+        raise InvalidParameterError(name, path, f"to be the name of a file: {error.strerror}") from None
+    if not is_there:  # a device would be replaced by a file
+        raise InvalidParameterError(name, path, "to be a file, or the name of a new one")
 
 
-def _checked_output(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    if path is not None and not context.resilient_parsing:
-        writable("--out", path)
-    return path
+DASH = "-"  # standard input or output, where a file is asked for
 
 
 def out_option(help: str) -> Callable[..., Any]:
-    return click.option("--out", type=click.Path(dir_okay=False), callback=_checked_output, metavar="FILE", help=help)
+    """The option --out of a command that can write to standard output too, where it is `-`."""
+
+    def checked(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+        if path not in (None, DASH) and not context.resilient_parsing:
+            writable("--out", str(path))
+        return path
+
+    named = f"{help} - is standard output."
+    return click.option("--out", type=click.Path(dir_okay=False), callback=checked, metavar="FILE", help=named)
+
+
+def write_out(out: str, text: str) -> None:
+    """The text as a file, whole or not at all, or on standard output."""
+    from leastnoise.storage import write_whole
+
+    if out == DASH:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+
+
+def not_both_on_stdout(out: str | None, as_json: bool) -> None:
+    """Refused: a file and the answer as JSON, both on standard output."""
+    from leastnoise.errors import InvalidParameterError
+
+    if out == DASH and as_json:
+        raise InvalidParameterError("--out", out, "to be a file where --json is given: both are for standard output")
 
 
 def print_json(value: Mapping[str, Any]) -> None:

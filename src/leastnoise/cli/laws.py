@@ -1,4 +1,4 @@
-"""Commands on laws: design, compare, account, sample, verify."""
+"""Commands on laws: design, compare, account, sample, verify. Adding noise to answers is `perturb`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.base import domain, json_option, main, out_option, print_json, use
+from leastnoise.cli.base import (
+    DASH,
+    NUMBER,
+    domain,
+    json_option,
+    main,
+    not_both_on_stdout,
+    out_option,
+    print_json,
+    use,
+    use_of_a_law,
+    write_out,
+)
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_comparison
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from leastnoise.artefact import Guarantee
     from leastnoise.designer.design import Design
     from leastnoise.noise import Noise
 
@@ -24,6 +37,7 @@ NAMED = (
     "staircase",
     "cactus",
     "cube",
+    "sphere",
     "discrete-gaussian",
     "discrete-laplace",
     "discrete-staircase",
@@ -32,13 +46,13 @@ NAMED = (
 
 @main.command()
 @use
-@click.option("--sigma", type=float, help="Standard deviation of the noise on one answer; the least ε is found.")
-@click.option("--epsilon", type=float, help="ε of the guarantee; the least standard deviation is found.")
+@click.option("--sigma", type=NUMBER, help="Standard deviation of the noise on one answer; the least ε is found.")
+@click.option("--epsilon", type=NUMBER, help="ε of the guarantee; the least standard deviation is found.")
 @domain
 @click.option("--objective", type=click.Choice(["tight", "renyi"]), default="tight", show_default=True, help="What is minimised.")
-@click.option("--renyi-order", type=float, help="With --objective renyi: the order; without it, the paper's moments rule.")
+@click.option("--renyi-order", type=NUMBER, help="With --objective renyi: the order; without it, the paper's moments rule.")
 @click.option("--touched", type=int, help="How many answers of a batch one person can change, if not all.")
-@click.option("--step", type=float, help="Pitch of the lattice (real answers); divides the sensitivity.")
+@click.option("--step", type=NUMBER, help="Pitch of the lattice (real answers); divides the sensitivity.")
 @out_option("Write the law as a verifiable artefact (exact integer weights).")
 @plot_option
 @json_option
@@ -55,6 +69,8 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
     """
     from leastnoise.designer.design import design as make
 
+    not_both_on_stdout(out, as_json)
+    _check_touched(request["touched"], request["batch"])
     best = make(**request)
     written = None
     if out is not None:
@@ -67,16 +83,18 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
         files = ({"artefact": out, "artefact_epsilon": written} if out else {}) | _drawn(plot)
         print_json(_design_as_json(best) | files)
         return
-    click.echo(best.summary())
+    aside = out == DASH  # the artefact has standard output for itself
+    click.echo(best.summary(), err=aside)
     if out is not None:
-        click.echo(f"  written     {out}, certified at epsilon = {written:.6g}; check it with: leastnoise verify {out}")
+        check = "" if aside else f"; check it with: leastnoise verify {out}"
+        click.echo(f"  written     {out}, certified at epsilon = {written:.6g}{check}", err=aside)
     if plot is not None:
-        click.echo(f"  drawn       {plot}")
+        click.echo(f"  drawn       {plot}", err=aside)
 
 
 @main.command()
 @use
-@click.option("--sigma", type=float, required=True, help="Standard deviation of the noise on one answer.")
+@click.option("--sigma", type=NUMBER, required=True, help="Standard deviation of the noise on one answer.")
 @domain
 @plot_option
 @json_option
@@ -118,46 +136,60 @@ def _law_words(context: click.Context, argument: click.Parameter, begun: str) ->
 
 @main.command()
 @click.argument("law", shell_complete=_law_words)
-@use
-@click.option("--sigma", type=float, help="Standard deviation of a named law.")
-@click.option("--epsilon", type=float, help="Also give δ at this ε.")
+@use_of_a_law
+@click.option("--sigma", type=NUMBER, help="Standard deviation of a named law.")
+@click.option("--epsilon", type=NUMBER, help="Also give δ at this ε.")
 @plot_option
 @json_option
-def account(law: str, sigma: float | None, epsilon: float | None, plot: str | None, as_json: bool, **use: Any) -> None:
-    """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus, cube, discrete-…).
+def account(
+    law: str,
+    delta: float,
+    sensitivity: float | None,
+    compositions: int | None,
+    batch: int | None,
+    sigma: float | None,
+    epsilon: float | None,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus,
+    cube, sphere, discrete-…).
 
     \b
       leastnoise account gaussian --sigma 8 --compositions 10 --delta 1e-6
       leastnoise account noise.json --compositions 20 --delta 1e-6
       leastnoise account laplace --sigma 8 --compositions 10 --delta 1e-6 --plot laplace.pdf
     """
-    from leastnoise.errors import positive_integer
     from leastnoise.privacy.loss import PrivacyLoss
 
-    compositions, batch = (positive_integer(name, use[name]) for name in ("compositions", "batch"))
-    noise = _law(law, sigma, use["sensitivity"], batch)
-    uses = compositions * -(-batch // noise.dimension)
-    loss = PrivacyLoss.of(noise, use["sensitivity"]).compose(uses)
-    lower, upper = loss.epsilon_bounds(use["delta"])
-    result: dict[str, Any] = {"law": law, "std": noise.std, "dimension": noise.dimension, "delta": use["delta"], "draws": uses}
-    result |= {"epsilon": upper, "epsilon_lower": lower}
+    noise, moved, uses = _judged_law(law, sigma, sensitivity, compositions, batch)
+    loss = PrivacyLoss.of(noise, moved).compose(uses)
+    lower, upper = loss.epsilon_bounds(delta)
+    result: dict[str, Any] = {"law": law, "std": noise.std, "dimension": noise.dimension, "delta": delta, "draws": uses}
+    result |= {"sensitivity": moved, "epsilon": upper, "epsilon_lower": lower}
     if epsilon is not None:
         below, above = loss.delta_bounds(epsilon)
         result |= {"at_epsilon": epsilon, "delta_at_epsilon": above, "delta_at_epsilon_lower": below}
     if plot is not None:
         from leastnoise.plots import account_sheet
 
-        account_sheet(Path(law).name, noise, delta=use["delta"], sensitivity=use["sensitivity"], draws=uses).save(plot)
+        account_sheet(Path(law).name, noise, delta=delta, sensitivity=moved, draws=uses).save(plot)
     if as_json:
         print_json(result | _drawn(plot))
         return
     draws = f"{uses} draw(s)" + (f" of {noise.dimension} answers each" if noise.dimension > 1 else "")
-    click.echo(f"{law}: standard deviation {noise.std:.6g}, {draws}, sensitivity {use['sensitivity']:g}")
-    click.echo(f"  epsilon = {upper:.6g} at delta = {use['delta']:g} (exact value above {lower:.6g})")
+    click.echo(f"{law}: standard deviation {noise.std:.6g}, {draws}, sensitivity {moved:g}")
+    click.echo(f"  epsilon = {upper:.6g} at delta = {delta:g} (exact value above {lower:.6g})")
     if epsilon is not None:
         click.echo(f"  delta = {result['delta_at_epsilon']:.4g} at epsilon = {epsilon:g}")
     if plot is not None:
         click.echo(f"  drawn: {plot}")
+
+
+NOT_TO_ADD = (
+    "This is noise to look at, not to add to answers: an answer that was not rounded to the lattice of the noise shows through. "
+    "To add noise, use: leastnoise perturb."
+)
 
 
 @main.command()
@@ -165,9 +197,15 @@ def account(law: str, sigma: float | None, epsilon: float | None, plot: str | No
 @click.option("-n", "--count", type=click.IntRange(min=1, max=10_000_000), default=1, show_default=True, help="How many draws.")
 @json_option
 def sample(law: str, count: int, as_json: bool) -> None:
-    """Draw noise exactly from an artefact or a saved law, with the operating system's entropy.
+    """Draw noise exactly from an artefact or a saved law, with the operating system's entropy, to
+    look at it.
 
     One line a draw; joint laws print one number per answer, separated by spaces.
+
+    Do NOT add these numbers to answers. The noise lies on a lattice; an answer that does not is
+    seen in what remains of the sum between two lattice points, and one draw is enough. `leastnoise
+    perturb` rounds the answers to the lattice first, adds the noise in whole numbers, and can write
+    the cost down.
 
     \b
       leastnoise sample noise.json -n 5
@@ -176,8 +214,9 @@ def sample(law: str, count: int, as_json: bool) -> None:
 
     draws = np.asarray(saved_law(law).sample(count))
     if as_json:
-        print_json({"law": law, "noise": draws.tolist()})
+        print_json({"law": law, "notice": NOT_TO_ADD, "noise": draws.tolist()})
         return
+    click.echo(f"leastnoise: {NOT_TO_ADD}", err=True)
     for row in draws.reshape(count, -1):
         click.echo(" ".join(str(value) for value in row.tolist()))
 
@@ -216,49 +255,88 @@ def verify(artefact: str, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _law(law: str, sigma: float | None, sensitivity: float, batch: int) -> Noise:
-    """A named law at sigma, or the law in a file (artefact or saved noise)."""
+def _check_touched(touched: int | None, batch: int) -> None:
+    """How many answers of a batch one person can change is at most all of them, and says nothing of
+    single answers."""
     from leastnoise.errors import InvalidParameterError
 
-    if law in NAMED:
-        if sigma is None:
-            raise InvalidParameterError("--sigma", sigma, f"to be given for the named law {law}")
-        from leastnoise import classic
-        from leastnoise.designer.cactus import cactus
+    if touched is not None and batch == 1:
+        raise InvalidParameterError("--touched", touched, "to come with --batch, how many answers there are to change")
+    if touched is not None and touched > batch:
+        raise InvalidParameterError("--touched", touched, f"to be at most --batch {batch}")
 
-        builders: Mapping[str, Callable[[float], Noise]] = {
-            "gaussian": classic.gaussian,
-            "laplace": classic.laplace,
-            "staircase": lambda s: classic.staircase(s, sensitivity=sensitivity),
-            "cactus": lambda s: cactus(s, sensitivity=sensitivity),
-            "cube": lambda s: classic.cube(s, batch, sensitivity=sensitivity),
-            "discrete-gaussian": classic.discrete_gaussian,
-            "discrete-laplace": classic.discrete_laplace,
-            "discrete-staircase": lambda s: classic.staircase(s, sensitivity=sensitivity, domain="integer"),
-        }
-        return builders[law](sigma)
-    if not Path(law).exists():
-        raise InvalidParameterError("LAW", law, f"to be a file or one of {', '.join(NAMED)}")
-    if sigma is not None:
-        raise InvalidParameterError("--sigma", sigma, "to be left out: a saved law has its own")
-    return saved_law(law)
+
+def _judged_law(
+    law: str, sigma: float | None, sensitivity: float | None, compositions: int | None, batch: int | None
+) -> tuple[Noise, float, int]:
+    """The law to judge, its sensitivity and how often it is drawn: as given, else as an artefact
+    states it, else 1."""
+    from leastnoise.errors import InvalidParameterError, positive_integer
+
+    answers = positive_integer("batch", 1 if batch is None else batch)
+    if law in NAMED:
+        moved = 1.0 if sensitivity is None else sensitivity
+        noise: Noise = _named_law(law, sigma, moved, answers)
+        stated = None
+    else:
+        if not Path(law).exists():
+            raise InvalidParameterError("LAW", law, f"to be a file or one of {', '.join(NAMED)}")
+        if sigma is not None:
+            raise InvalidParameterError("--sigma", sigma, "to be left out: a saved law has its own")
+        noise, stated = law_and_guarantee(law)
+        moved = sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity
+        if batch is not None and answers < noise.dimension:
+            raise InvalidParameterError("--batch", batch, f"to be at least {noise.dimension}, the answers that one draw serves")
+    if compositions is None and batch is None and stated is not None:
+        return noise, moved, stated.compositions
+    releases = positive_integer("compositions", 1 if compositions is None else compositions)
+    return noise, moved, releases * -(-answers // noise.dimension)
+
+
+def _named_law(law: str, sigma: float | None, sensitivity: float, batch: int) -> Noise:
+    from leastnoise import ball, classic
+    from leastnoise.designer.cactus import cactus
+    from leastnoise.errors import InvalidParameterError
+
+    if sigma is None:
+        raise InvalidParameterError("--sigma", sigma, f"to be given for the named law {law}")
+    builders: Mapping[str, Callable[[float], Noise]] = {
+        "gaussian": classic.gaussian,
+        "laplace": classic.laplace,
+        "staircase": lambda s: classic.staircase(s, sensitivity=sensitivity),
+        "cactus": lambda s: cactus(s, sensitivity=sensitivity),
+        "cube": lambda s: classic.cube(s, batch, sensitivity=sensitivity),
+        "sphere": lambda s: ball.sphere(s, batch, sensitivity=sensitivity),
+        "discrete-gaussian": classic.discrete_gaussian,
+        "discrete-laplace": classic.discrete_laplace,
+        "discrete-staircase": lambda s: classic.staircase(s, sensitivity=sensitivity, domain="integer"),
+    }
+    return builders[law](sigma)
 
 
 def saved_law(path: str) -> Noise:
     """The law of an artefact or of a law file."""
+    return law_and_guarantee(path)[0]
+
+
+def law_and_guarantee(path: str) -> tuple[Noise, Guarantee | None]:
+    """The law of a file and, where it is an artefact, what it is stated for."""
     from leastnoise.artefact import FORMAT, read_artefact
     from leastnoise.storage import file_format, load
 
-    return read_artefact(path).noise if file_format(path) == FORMAT else load(path)
+    if file_format(path) != FORMAT:
+        return load(path), None
+    artefact = read_artefact(path)
+    return artefact.noise, artefact.guarantee
 
 
 def _write_artefact(best: Design, out: str) -> float:
     """Write the design as an artefact; returns the certified ε."""
-    from leastnoise.artefact import write_artefact
+    from leastnoise.artefact import artefact_text
     from leastnoise.designer.artefacts import artefact_of
 
     artefact = artefact_of(best)
-    write_artefact(artefact, out)
+    write_out(out, artefact_text(artefact))
     return artefact.guarantee.epsilon
 
 

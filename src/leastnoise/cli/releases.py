@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.base import json_option, main, out_option, print_json, progress_bar, writable
+from leastnoise.cli.base import (
+    DASH,
+    NUMBER,
+    json_option,
+    main,
+    out_option,
+    print_json,
+    progress_bar,
+    writable,
+    write_out,
+)
+from leastnoise.cli.interrupts import Interrupted
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from leastnoise.artefact import Guarantee
     from leastnoise.releases.ledger import Dataset, Ledger, Preview
     from leastnoise.releases.mechanism import Mechanism
     from leastnoise.releases.plan import Plan
@@ -27,13 +40,15 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
 
     for path in paths if not context.resilient_parsing else ():
         target = Path(path)
+        if path == DASH:
+            raise InvalidParameterError("--out", path, "to be a file; for the numbers on standard output use --json")
         if target.suffix.lower() not in _WRITERS:
             raise InvalidParameterError("--out", path, f"to end in one of {', '.join(_WRITERS)}")
         writable("--out", path)
         if target.suffix.lower() == ".parquet":
-            from leastnoise.releases.table import extra
+            from leastnoise.extras import required
 
-            extra("pyarrow.parquet", "tables")
+            required("pyarrow.parquet", "tables")
     return paths
 
 
@@ -72,32 +87,52 @@ def release(
     from leastnoise.releases.plan_file import load_plan
     from leastnoise.releases.run import release as carry_out
 
-    if (ledger is None) != no_ledger and not (preview and ledger is None):
+    if ledger is not None and no_ledger:
+        raise InvalidParameterError("--ledger", ledger, "to stand without --no-ledger")
+    if ledger is None and not (no_ledger or preview):
         raise InvalidParameterError("--ledger", ledger, "to be given, or else --no-ledger")
     if preview and (out or plot):
         raise InvalidParameterError("--preview", True, "to stand without --out and --plot: there is nothing to write")
     wanted = load_plan(plan)
-    if ledger is not None and not Path(ledger).exists():
-        raise InvalidParameterError("--ledger", ledger, "to be a ledger; make it with: leastnoise ledger open")
+    if ledger is not None:
+        existing_ledger("--ledger", ledger)
     book = Ledger(ledger, read_only=preview) if ledger is not None else None
     try:
-        with progress_bar() as told:
+        with said_when_interrupted(None if preview else book):
+            with progress_bar() as told:
+                if preview:
+                    told("designing the noise", 0.0)
+                    made = mechanism(wanted)
+                else:
+                    done = carry_out(wanted, ledger=book, progress=told)
             if preview:
-                told("designing the noise", 0.0)
-                made = mechanism(wanted)
-            else:
-                done = carry_out(wanted, ledger=book, progress=told)
-        if preview:
-            _show_preview(wanted, made, book, as_json)
-            return
-        problems = _written(done, out, plot)
-        _show_release(done, book, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
+                _show_preview(wanted, made, book, as_json)
+                return
+            problems = _written(done, out, plot)
+            _show_release(done, book, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
     finally:
         if book is not None:
             book.close()
     if problems:
         click.echo("leastnoise: The release was made and its numbers are above, but " + "; ".join(problems), err=True)
         raise SystemExit(2)
+
+
+@contextmanager
+def said_when_interrupted(book: Ledger | None) -> Iterator[None]:
+    """An interrupt says whether the cost was written: what the ledger holds then and did not hold
+    before."""
+    known = set() if book is None else {entry.id for entry in book.entries()}
+    try:
+        yield
+    except Interrupted:
+        if book is not None:
+            new = [entry for entry in book.entries() if entry.id not in known]
+            said = "Interrupted. Nothing was written to the ledger, and nothing is spent."
+            if new:
+                said = f"Interrupted. The cost is in the ledger as release {new[-1].id} and stays spent."
+            click.echo(f"leastnoise: {said}", err=True)
+        raise
 
 
 def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
@@ -123,6 +158,8 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
     click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}, {done.engine}\n")
+    for sentence in done.cautions:
+        click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
     head = ["statistic", *(["group"] if grouped else []), "value", "± 95 %"]
     cells = [
@@ -176,7 +213,10 @@ def _divided(of_sum: bool) -> str:
 
 
 def _processed(plan: Plan) -> str:
-    return f", before post-processing ({', '.join(plan.postprocess)})" if plan.postprocess else ""
+    if not plan.postprocess:
+        return ""
+    again = "; recomputed for counts that were made to add up" if "totals" in plan.postprocess else ""
+    return f", before post-processing ({', '.join(plan.postprocess)}){again}"
 
 
 def _gain(made: Mechanism) -> str:
@@ -190,12 +230,25 @@ def _left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {account.spent:.6g} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
+        + ("; nothing more is allowed" if account.closed else _if_last(account, account.spent))
     )
 
 
 def _would_cost(dataset: str, cost: Preview) -> str:
     verdict = f"allowed, {cost.remaining:.4g} left" if cost.allowed else "REFUSED"
+    if cost.last:
+        verdict = "allowed, but only as the last: nothing will be allowed after it"
+    elif cost.allowed:
+        verdict += _if_last(cost, cost.epsilon_after)
     return f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: {verdict}"
+
+
+def _if_last(cost: Dataset | Preview, spent: float) -> str:
+    """What a first release costs if it stays the only one, where that is visibly less."""
+    tight = cost.epsilon_if_fixed
+    if cost.releases != 1 or tight is None or tight >= spent * (1.0 - 1e-3):
+        return ""
+    return f" ({tight:.6g} if this is the last release)"
 
 
 def _number(value: float, width: float) -> str:
@@ -210,6 +263,34 @@ def _number(value: float, width: float) -> str:
 
 def _width(width: float) -> str:
     return _number(width, width)
+
+
+less_than_stated = click.option(
+    "--less-than-stated",
+    is_flag=True,
+    help="Charge fewer uses, or a smaller sensitivity, than the artefact states; the ledger marks it.",
+)
+
+
+def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | None, less_is_meant: bool) -> tuple[float, int, str]:
+    """The sensitivity and the uses that a ledger is charged, and the mark it puts on a charge below
+    what the artefact states."""
+    from leastnoise.errors import InvalidParameterError, positive, positive_integer
+
+    moved = positive("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
+    drawn = positive_integer("uses", uses if uses is not None else 1 if stated is None else stated.compositions)
+    if stated is None:
+        return moved, drawn, ""
+    marks: list[tuple[str, float, float, str]] = []
+    if drawn < stated.compositions:
+        marks.append(("--uses", drawn, stated.compositions, f"{drawn} of {stated.compositions} stated uses"))
+    if moved < stated.sensitivity:
+        below = f"sensitivity {moved:g} of {stated.sensitivity:g} stated"
+        marks.append(("--sensitivity", moved, stated.sensitivity, below))
+    if marks and not less_is_meant:
+        name, given, least, _ = marks[0]
+        raise InvalidParameterError(name, given, f"to be at least the {least!r} that the artefact states, or --less-than-stated")
+    return moved, drawn, "; ".join(mark for *_, mark in marks)
 
 
 @main.group()
@@ -229,8 +310,8 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
 @ledger.command("open")
 @_file
 @click.argument("dataset")
-@click.option("--epsilon", type=float, required=True, help="ε over all releases of the data set, for ever.")
-@click.option("--delta", type=float, required=True, help="δ over all releases; well below 1/people.")
+@click.option("--epsilon", type=NUMBER, required=True, help="ε over all releases of the data set, for ever.")
+@click.option("--delta", type=NUMBER, required=True, help="δ over all releases; well below 1/people.")
 @click.option(
     "--rule",
     type=click.Choice(["adaptive", "fixed in advance"]),
@@ -294,38 +375,64 @@ def ledger_show(file: str, as_json: bool) -> None:
 @click.argument("dataset")
 @click.argument("law", type=click.Path(exists=True, dir_okay=False))
 @click.option("--plan", required=True, help="What is released: a name or a hash by which it can be found again.")
-@click.option("--uses", type=int, default=1, show_default=True, help="How many draws of the law.")
-@click.option("--sensitivity", type=float, default=1.0, show_default=True, help="How much one person can move one answer.")
+@click.option("--uses", type=int, help="How many draws of the law; by default as many as the artefact states, else 1.")
+@click.option(
+    "--sensitivity",
+    type=NUMBER,
+    help="How much one person can move one answer; by default what the artefact states, else 1.",
+)
+@less_than_stated
+@click.option(
+    "--relation",
+    type=click.Choice(["add/remove", "replace"]),
+    help="Which tables are neighbours: a person comes or goes, or is replaced. All releases that say it must say the same.",
+)
 @click.option("--note", default="", help="Anything to remember.")
 @click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
 @json_option
 def ledger_spend(
-    file: str, dataset: str, law: str, plan: str, uses: int, sensitivity: float, note: str, preview: bool, as_json: bool
+    file: str,
+    dataset: str,
+    law: str,
+    plan: str,
+    uses: int | None,
+    sensitivity: float | None,
+    less_than_stated: bool,
+    relation: str | None,
+    note: str,
+    preview: bool,
+    as_json: bool,
 ) -> None:
-    """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or refuse it.
+    """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or
+    refuse it.
 
-    Run it before anything is revealed: when it exits with 0 the spend is on the disk.
+    It costs what the artefact states: its number of uses, at its sensitivity. Run it before
+    anything is revealed: when it exits with 0 the spend is on the disk.
 
     \b
       leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March"
     """
-    from leastnoise.cli.laws import saved_law
+    from leastnoise.cli.laws import law_and_guarantee
     from leastnoise.releases.ledger import Ledger, Spend
 
-    spends = [Spend(saved_law(law), sensitivity, uses)]
-    with Ledger(_existing(file), read_only=preview) as book:
+    noise, stated = law_and_guarantee(law)
+    sensitivity, uses, stamp = charged(stated, sensitivity, uses, less_than_stated)
+    spends = [Spend(noise, sensitivity, uses)]
+    existing_ledger("FILE", file)
+    with Ledger(file, read_only=preview) as book:
         if preview:
-            cost = book.preview(dataset, spends)
+            cost = book.preview(dataset, spends, relation=relation or "")
             if as_json:
                 print_json({"dataset": dataset, **vars(cost)})
             else:
                 click.echo(_would_cost(dataset, cost))
             raise SystemExit(0 if cost.allowed else 1)
-        entry = book.spend(dataset, spends, plan_hash=plan, note=note)
+        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "")
         if as_json:
             print_json(_entry(entry))
             return
-        click.echo(f"recorded as release {entry.id}")
+        marked = f" ({stamp})" if stamp else ""
+        click.echo(f"recorded as release {entry.id}: {uses} use(s) at sensitivity {sensitivity:g}{marked}")
         click.echo(_left(book.dataset(dataset)))
 
 
@@ -342,14 +449,11 @@ def ledger_export(file: str, format: str, out: str | None) -> None:
       leastnoise ledger export budget.ledger --format csv --out releases.csv
     """
     from leastnoise.releases.ledger import Ledger
-    from leastnoise.storage import write_whole
 
     with Ledger(file, read_only=True) as book:
         text = book.export(format)
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_whole(out, text)
+    write_out(out or DASH, text)
+    if out not in (None, DASH):
         click.echo(f"written: {out}", err=True)
 
 
@@ -382,13 +486,12 @@ def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool
         raise SystemExit(1)
 
 
-def _existing(file: str) -> str:
+def existing_ledger(name: str, file: str) -> None:
     """A typing error in the name must not start a new ledger."""
     from leastnoise.errors import InvalidParameterError
 
     if not Path(file).exists():
-        raise InvalidParameterError("FILE", file, "to be a ledger; make it with: leastnoise ledger open")
-    return file
+        raise InvalidParameterError(name, file, "to be a ledger; make it with: leastnoise ledger open")
 
 
 def _account(account: Dataset) -> dict[str, Any]:

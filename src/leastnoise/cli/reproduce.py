@@ -16,6 +16,6 @@ def reproduce(arguments: tuple[str, ...]) -> None:
       leastnoise reproduce fig1 --quick --out figures
       leastnoise reproduce --help
     """
-    from leastnoise.paper.__main__ import main as run
+    from leastnoise.paper.__main__ import run
 
-    raise SystemExit(run(list(arguments), prog="leastnoise reproduce"))
+    run(list(arguments), prog="leastnoise reproduce")

@@ -11,6 +11,8 @@ import sys
 import click
 
 from leastnoise.cli.base import json_option, main, print_json
+from leastnoise.cli.words import printable
+from leastnoise.extras import installing
 
 
 @main.command()
@@ -42,7 +44,7 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
-        click.echo("leastnoise: The explorer needs starlette and uvicorn: pip install 'leastnoise[web]'", err=True)
+        click.echo(f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}", err=True)
         raise SystemExit(2) from None
 
     listening = _listening(host, port)
@@ -72,6 +74,8 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens already, so that a port in use is known before anything is started."""
+    from leastnoise.errors import InvalidParameterError
+
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.socket(family, kind, protocol)
@@ -79,8 +83,10 @@ def _listening(host: str, port: int) -> socket.socket:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(place)
         found.listen(128)
+    except UnicodeError:  # what the encoding of host names makes of a label that is empty or too long
+        raise InvalidParameterError("--host", host, "to be the name or the address of this machine") from None
     except OSError as error:
         reason = "is already in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror or error}"
-        click.echo(f"leastnoise: Port {port} of {host} {reason}; choose another with --port.", err=True)
+        click.echo(f"leastnoise: Port {port} of {printable(host)} {reason}; choose another with --port.", err=True)
         raise SystemExit(2) from None
     return found

@@ -18,6 +18,7 @@ from leastnoise.designer import batches, candidates
 from leastnoise.designer.candidates import Candidate, Setting
 from leastnoise.designer.renyi import Settings, discretisation_cost
 from leastnoise.designer.rivals import PRODUCTS, Rival, expected_cost, plain_cube, rivals
+from leastnoise.digits import above, below
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
@@ -129,8 +130,9 @@ class Design:
         lines = [
             f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), sensitivity {self.sensitivity:g}",
             f"  body        {self.reason}",
-            f"  guarantee   epsilon = {self.epsilon:.6g} at delta = {self.delta:g} (exact value above {self.epsilon_lower:.6g})",
-            f"  accuracy    standard deviation {self.noise.std:.6g}, ± {self.noise.interval(0.95):.4g} at 95 % from noise alone",
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {self.delta:g} "
+            f"(exact value above {below(self.epsilon_lower, 6)})",
+            f"  accuracy    standard deviation {self.noise.std:.6g}, ± {above(self.noise.interval(0.95))} at 95 % from noise alone",
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(f"  certificate order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}: {self.status}")

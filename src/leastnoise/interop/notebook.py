@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from leastnoise.closed_form import GaussianNoise
-from leastnoise.interop import required
+from leastnoise.digits import above, below, uncertain, with_uncertainty
+from leastnoise.extras import required
 from leastnoise.noise import Noise
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def noise_html(noise: Noise) -> str:
     rows = {
         "law": f"{type(noise).__name__}, {noise.domain}, {answers}",
         "standard deviation": f"{noise.std:.6g}",
-        "± at 95 %": f"{noise.interval(0.95):.4g}",
-        "± at 99.9 %": f"{noise.interval(0.999):.4g}",
+        "± at 95 %": above(noise.interval(0.95)),
+        "± at 99.9 %": above(noise.interval(0.999)),
     }
     if noise.step is not None:
         rows["step"] = f"{noise.step:.6g}"
@@ -52,10 +53,10 @@ def design_html(design: Design) -> str:
         draws = f"joint draws on {design.blocks} blocks"
     rows = {
         "noise": f"{design.origin}, {noise.domain}, {draws}",
-        "guarantee": f"ε = {design.epsilon:.6g} at δ = {design.delta:g}",
-        "exact ε above": f"{design.epsilon_lower:.6g}",
+        "guarantee": f"ε = {above(design.epsilon, 6)} at δ = {design.delta:g}",
+        "exact ε above": below(design.epsilon_lower, 6),
         "standard deviation": f"{noise.std:.6g}",
-        "± at 95 %": f"{noise.interval(0.95):.4g}",
+        "± at 95 %": above(noise.interval(0.95)),
         "use": f"{design.compositions} release(s) of {design.batch} answer(s), sensitivity {_span(design.sensitivities)}",
     }
     if design.touched < design.batch:  # a condition of the guarantee
@@ -78,9 +79,10 @@ def release_html(release: Release) -> str:
     """A release: its guarantee and its numbers with error bars."""
     rows = {
         "release": release.plan.name,
-        "guarantee": f"ε = {release.epsilon:.6g} at δ = {release.delta:g}",
+        "guarantee": f"ε = {above(release.epsilon, 6)} at δ = {release.delta:g}",
         "engine": release.engine,
         "entropy": release.entropy,
+        **({"before you read the numbers": " ".join(release.cautions)} if release.cautions else {}),
     }
     shown = release.rows[:_MOST_ROWS]
     ranges: dict[str, tuple[float, float]] = {}
@@ -93,8 +95,7 @@ def release_html(release: Release) -> str:
             (
                 escape(row.statistic),
                 escape(row.group),
-                f"{row.value:.6g}",
-                f"{row.half_width:.3g}",
+                *uncertain(row.value, row.half_width),
                 error_bar_svg(row.value, row.half_width, *ranges[row.statistic]),
             )
             for row in shown
@@ -161,9 +162,9 @@ def density_svg(noise: Noise, beside: Noise | None = None) -> str:
         f'<line x1="{_across(x, reach):.1f}" x2="{_across(x, reach):.1f}" y1="{_BASE - 4}" y2="{_BASE + 4}" stroke="{_OURS}"/>'
         for x in (-half, half)
     )
-    label = f"density; 95 % of the noise within ± {half:.4g}"
+    label = f"density; 95 % of the noise within ± {above(half)}"
     axis = f'<line x1="4" x2="{_WIDTH - 4}" y1="{_BASE}" y2="{_BASE}" stroke="{_OTHER}"/>'
-    return _svg(_HEIGHT, label, axis + "".join(paths) + ends + _text(_WIDTH / 2, _HEIGHT - 3, f"± {half:.4g} (95 %)", "middle"))
+    return _svg(_HEIGHT, label, axis + "".join(paths) + ends + _text(_WIDTH / 2, _HEIGHT - 3, f"± {above(half)} (95 %)", "middle"))
 
 
 def bars_svg(values: Mapping[str, float], label: str) -> str:
@@ -187,7 +188,7 @@ def error_bar_svg(value: float, half_width: float, low: float, high: float) -> s
         return ""
     left, middle, right = (4 + 112 * (x - low) / span for x in (value - half_width, value, value + half_width))
     drawn = f'<line x1="{left:.1f}" x2="{right:.1f}" y1="8" y2="8" stroke="{_OTHER}" stroke-width="2"/>'
-    return _svg(16, f"{value:.6g} ± {half_width:.3g}", drawn + f'<circle cx="{middle:.1f}" cy="8" r="3" fill="{_OURS}"/>', 120)
+    return _svg(16, with_uncertainty(value, half_width), drawn + f'<circle cx="{middle:.1f}" cy="8" r="3" fill="{_OURS}"/>', 120)
 
 
 def gauge_svg(share: float) -> str:

@@ -16,12 +16,23 @@ from leastnoise.paper.sweep import Options, Workers
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One sentence instead of the whole usage."""
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help.\n")
+        """One sentence instead of the whole usage, and not all of a value that fills the screen."""
+        said = message if len(message) <= 300 else f"{message[:200]}…"
+        self.exit(2, f"{self.prog}: {said}; see {self.prog} --help.\n")
 
 
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoise.paper") -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0, or 2 with one sentence on stderr."""
+    try:
+        run(arguments)
+    except (LeastNoiseError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def run(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoise.paper") -> None:
+    """Everything that the arguments ask for, as files whose names are printed."""
     parser = _Parser(
         prog=prog, description="Reproduce the paper's figures and tables.", epilog=f"Example: {prog} fig1 --quick --out figures"
     )
@@ -35,26 +46,23 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoi
     parser.add_argument("--heart", type=Path, metavar="FILE", help="processed.cleveland.data of the UCI heart-disease data")
     parser.add_argument("--json", action="store_true", help="print one JSON object with the files written")
     given = parser.parse_args(arguments)
+    if given.out == Path("-"):
+        parser.error("argument --out: a folder is needed, and - is none")
     names = NAMES if "all" in given.names else given.names
     written: list[str] = []
-    try:
-        workers = Workers(processes=given.processes, scheduler=given.scheduler)
-        options = Options(workers=workers, store=given.out / "results", heart=given.heart)
-        for name in names:
-            kept = options.store_for(name)
-            if given.fresh and kept is not None:
-                kept.unlink(missing_ok=True)
-            for path in reproduce([name], out=given.out, quick=given.quick, options=options, compute_again=not given.draw_only):
-                if path.suffix != ".md":
-                    written.append(str(path))
-                    if not given.json:
-                        print(path, flush=True)
-    except (LeastNoiseError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    workers = Workers(processes=given.processes, scheduler=given.scheduler)
+    options = Options(workers=workers, store=given.out / "results", heart=given.heart)
+    for name in names:
+        kept = options.store_for(name)
+        if given.fresh and kept is not None:
+            kept.unlink(missing_ok=True)
+        for path in reproduce([name], out=given.out, quick=given.quick, options=options, compute_again=not given.draw_only):
+            if path.suffix != ".md":
+                written.append(str(path))
+                if not given.json:
+                    print(path, flush=True)
     if given.json:
         print(json.dumps({"files": written}))
-    return 0
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise.classic import gaussian
+from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError, real_array
 from leastnoise.noise import Noise
 from leastnoise.plots import style
-from leastnoise.releases.estimate import CONFIDENCE, Row
+from leastnoise.releases.estimate import CHECKS, CONFIDENCE, Row
 from leastnoise.releases.page import number_in_words, scales
 from leastnoise.releases.run import Release
 
@@ -30,7 +31,7 @@ def error_bars(
     half = noise.interval(confidence)
     ax = style.axes_or_new(ax, height=_height(heights.size))
     at = np.arange(heights.size)
-    ax.errorbar(heights, at, xerr=half, label=f"± {half:.3g} from noise alone ({100 * confidence:g} %)", **_look())
+    ax.errorbar(heights, at, xerr=half, label=f"± {above(half, 3)} from noise alone ({100 * confidence:g} %)", **_look())
     _rows(ax, labels)
     ax.set_xlabel("answer with noise (units of the answer)")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, borderaxespad=0.2)
@@ -44,7 +45,8 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
     declared bounds, anything else from zero. `true` marks the exact values by (statistic, group): for public data only, it is no
     part of a release. Returns the axes.
     """
-    shown = release.rows[:MOST_ROWS]
+    asked = [row for row in release.rows if row.kind not in CHECKS]
+    shown = asked[:MOST_ROWS]
     ax = style.axes_or_new(ax, 7.6, _height(len(shown)))
     one = len({row.statistic for row in shown}) == 1
     ranges = scales(release)
@@ -91,7 +93,7 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
         )
     ax.use_sticky_edges = False  # or the outermost bar would touch the frame
     ax.margins(x=0.05)
-    left_out = len(release.rows) - len(shown)
+    left_out = len(asked) - len(shown)
     ax.set_title(
         f"ε = {release.epsilon:.4g}, δ = {style.power_of_ten(release.delta)}"
         + (f"; {left_out} more not shown" if left_out else ""),

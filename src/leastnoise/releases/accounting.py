@@ -2,41 +2,61 @@
 
 Two rules, because two things can be fixed before the first answer is seen.
 
-**"fixed in advance"**: the laws, and how often each is used, are settled before any answer of the data set is seen; the queries
-may still depend on earlier answers. The privacy loss of each law is dominated by one pair of distributions whatever the query, so
-the sequence is dominated by the product of these pairs (Zhu, Dong and Wang 2022) and composing tight privacy losses is
-right. Choosing a later law, or its sensitivity, after looking at an answer is NOT covered, not even when the composed losses stay
-within the budget: `tests/releases/test_ledger_accounting.py` plays that game and wins.
+**"fixed in advance"**: the laws, and how often each is used, are settled before any answer of the
+data set is seen; the queries may still depend on earlier answers. The privacy loss of each law is
+dominated by one pair of distributions whatever the query, so the sequence is dominated by the
+product of these pairs (Zhu, Dong and Wang 2022) and composing tight privacy losses is right.
+Choosing a later law, or its sensitivity, after looking at an answer is NOT covered, not even when
+the composed losses stay within the budget: `tests/releases/test_ledger_accounting.py` plays that
+game and wins. Stopping early because of an answer is covered by the budget, which holds for the
+whole sequence, but not by the ε of the releases made so far: that is no odometer.
 
-**"adaptive"** (the default): everything, laws and budgets included, may depend on earlier answers. A Rényi filter (Feldman and
-Zrnic 2021; Lécuyer 2021) covers this for ONE order α fixed in advance: add up the Rényi divergences of the
-releases and stop before the sum passes a bound. Taking the best of several orders afterwards is not covered by that theorem.
-Here the orders α_a and weights w_a, Σ w_a = 1, are fixed and stored when the budget is declared, and mixed:
+**"adaptive"** (the default): everything, laws and budgets and the moment of stopping included, may
+depend on earlier answers. A Rényi filter (Feldman and Zrnic 2021; Lécuyer 2021) covers this for ONE
+order α fixed in advance: add up the Rényi divergences of the releases and stop before the sum
+passes a bound. Taking the best of several orders afterwards is not covered by that theorem. Here
+the orders α_a and weights w_a, Σ w_a = 1, are fixed and stored when the budget is declared, and
+mixed:
 
     A transcript h has R_a(h) = Σ_i D_{α_a}(release i), R_∞(h) = Σ_i (largest loss of release i), and the loss ℓ(h) = log p(h)/q(h).
     For each order E_q[e^(α_a ℓ − (α_a−1) R_a)] ≤ 1: step by step the factor of release i has conditional mean ≤ 1, because its law
     is known before its answer is seen; this is the supermartingale of Feldman and Zrnic. Averaged over the weights,
-        E_p[M_h(ℓ)] ≤ 1,   M_h(ℓ) = Σ_a w_a e^((α_a−1)(ℓ − R_a(h))).
-    A release is allowed only if afterwards 1 − e^(ε−ℓ) ≤ δ·M_h(ℓ) for every ℓ ≤ R_∞(h). A transcript cannot have ℓ > R_∞, so
-        E_p[(1 − e^(ε−ℓ))_+] ≤ δ·E_p[M_h(ℓ)] ≤ δ,   which is (ε, δ)-DP.
+        E_p[M_h(ℓ)] ≤ 1,   M_h(ℓ) = Σ_a w_a e^((α_a−1)(ℓ − R_a(h))),
+    and, M being a supermartingale that is never negative, also where h ends at a moment that
+    depends on its answers. What is spent after h is the least ε(h) ≥ 0 with 1 − e^(ε(h)−ℓ) ≤
+    δ·M_h(ℓ) for every ℓ ≤ R_∞(h): it depends on the laws of h, not on its answers. A transcript
+    cannot have ℓ > R_∞, so
+        E_p[(1 − e^(ε(h)−ℓ(h)))_+] ≤ δ·E_p[M_h(ℓ)] ≤ δ,   that is P(S) ≤ ∫_S e^ε(h) dQ + δ for every set S of transcripts.
+
+So the ledger is an *odometer*: what it says is spent holds at the moment of stopping, whatever made
+one stop there. As no release is allowed that would take ε(h) beyond the budget's ε, it is also a
+filter: with ε(h) ≤ ε the last line is (ε, δ)-DP. docs/mathematics.md, "The ledger", has the proof
+in full, and tests/releases/test_odometer.py every game of an adversary against small laws.
 
 With one order this is the filter of Feldman and Zrnic followed by the conversion of Canonne, Kamath and Steinke 2020, Prop. 12.
 With several it implies the union bound over filters that share δ by weight, and is never worse. Solved for ε the condition reads
 ε ≥ max over ℓ ≤ R_∞ of ℓ + log(1 − δ M_h(ℓ)), a concave function of ℓ; so ε ≤ R_∞: pure guarantees add up at no cost in δ.
 
-*Laws that end.* A sampled law has bounded support, so its divergence is infinite. Its release is split: with probability
-`infinite` it fails (the loss is unbounded), otherwise its finite losses have the moments used above; for the part without failure
-p is a sub-probability and every line above holds. The failure probabilities of the releases add up along every transcript, and so
-do the distances of laws judged by a neighbour, at (1 + e^ε) each. A share of δ, `FAILURES`, is set aside for this sum in advance.
-Which losses count as failures is a free choice, made before the answer is seen: the rarest large losses of a release may be counted
-so too (`trimmed`), where that leaves the smaller ε. Joint noise needs this: its losses are all equal but for a few that are large
-and next to impossible, and without those few its releases add up like pure guarantees.
-A law that is not non-increasing counts at its worst shift, order by order. That is right for fractional shifts too: the place of
-the released value within its bin is uniform whatever the data, and given it the shift is a whole number of steps.
+*Laws that end.* A sampled law has bounded support, so its divergence is infinite. Its release is
+split: with probability `infinite` it fails (the loss is unbounded), otherwise its finite losses
+have the moments used above; for the part without failure p is a sub-probability and every line
+above holds. The failure probabilities of the releases add up along every transcript, and so do the
+distances of laws judged by a neighbour, at (1 + e^ε) each. A share of δ, `FAILURES`, is set aside
+for this sum in advance; once it is used up, what is spent is infinite. Which losses count as
+failures is a free choice, made before the answer is seen: the rarest large losses of a release may
+be counted so too (`trimmed`), where that leaves the smaller ε. Joint noise needs this: its losses
+are all equal but for a few that are large and next to impossible, and without those few its
+releases add up like pure guarantees. A law that is not non-increasing counts at its worst shift,
+order by order. That is right for fractional shifts too: the place of the released value within its
+bin is uniform whatever the data, and given it the shift is a whole number of steps.
 
-*A single release.* Before the first release no answer has been seen, so its laws are fixed in advance; if it is also the last one,
-tight composition covers it. So the first release is allowed if its tight ε or its filter ε is within the budget. Where only the
-tight one is, the filter, which can only grow, refuses everything after it: it is the last, and that was settled before any answer.
+*A single release.* Before the first release no answer has been seen, so its laws are fixed in
+advance; if it is also the last one, tight composition covers it. So a first release that the filter
+would refuse is allowed if its tight ε is within the budget. The filter, which can only grow, then
+refuses everything after it: it is the last, that was settled before any answer, and its tight ε is
+what is spent. Where the filter allows it, more may follow, and what is spent is the filter's ε. The
+smaller of the two would be no odometer: who stops after the first answer if it is a bad one, and
+goes on otherwise, reaches 1.41 δ against it.
 """
 
 from __future__ import annotations
@@ -61,6 +81,7 @@ FAILURES = 0.05  # share of δ set aside for failures: ε rises by about 0.05/(�
 TRIMMED = 0.04  # share of that which one release may use for its rarest losses: 25 releases can
 _MOST_ORDERS = 64
 _BISECTIONS = 64
+_SUM_ROUNDING = 1.0 + 1e-11  # more than the rounding of the probabilities behind a failure: 2e-12 for 100 joint answers
 
 # Orders (less 1) relative to the one that suits Gaussian noise, and their weights. A weight w costs log(1/w)/(α−1) of ε where its
 # order is the one that counts: about 1 % of ε for Gaussian noise. The high orders, where small weights are cheap, are for laws of
@@ -73,7 +94,7 @@ class Spend:
     """`uses` draws of one law in a release, each with answers that one person moves by at most `sensitivity`.
 
     A mechanism of another library has a PrivacyLoss in the place of its law, `interop.dp_accounting.from_pld(…)` for instance; the
-    sensitivity is part of it.
+    sensitivity is part of it, and so are both directions, a person who comes and one who goes.
     """
 
     noise: Noise | PrivacyLoss
@@ -141,7 +162,9 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
         # ε less the conversion of Canonne, Kamath and Steinke 2020, Prop. 12, is the divergence allowed at this order.
         return (epsilon - math.log1p(-1.0 / order) + (math.log(delta) + math.log(order)) / (order - 1.0)) / order
 
-    guess = math.log(-math.log(delta) / epsilon)  # the search covers a factor of 50 either way; any order is valid
+    # The search covers a factor of 50 either way; any order is valid. One below 1 + e^−34 could not be
+    # told from 1.
+    guess = max(math.log(-math.log(delta) / epsilon), -30.0)
     found = optimize.minimize_scalar(lambda x: -spendable(x), bounds=(guess - 4.0, guess + 4.0), method="bounded")
     return 1.0 + math.exp(float(found.x))
 
@@ -188,8 +211,15 @@ def charge(loss: SingleLoss, budget: Budget, *, spare: float = 0.0, foreign: boo
     return Charge(
         tuple(max(divergence(finite, order), 0.0) + rounding for order in budget.orders),
         max(kept.largest, 0.0) + rounding,
-        kept.infinite + kept.deviation * (1.0 + math.exp(min(budget.epsilon, 700.0))),
+        (kept.infinite + _for_deviation(kept.deviation, budget.epsilon)) * _SUM_ROUNDING,
     )
+
+
+def _for_deviation(deviation: float, epsilon: float) -> float:
+    """What a law judged by another one at this distance adds to the failures: (1 + e^ε) times it."""
+    if deviation == 0.0:
+        return 0.0
+    return deviation * (1.0 + math.exp(epsilon)) if epsilon < 700.0 else math.inf
 
 
 def _trimmed(loss: SingleLoss, spare: float) -> SingleLoss:
@@ -238,7 +268,7 @@ def filter_epsilon(total: Charge, budget: Budget) -> float:
     The largest value of the concave function ℓ + log(1 − δM(ℓ)) on [0, R_∞]: bisection on its slope, then the tangent at the lower
     end, which lies above a concave function everywhere.
     """
-    if total.failure > FAILURES * budget.delta:
+    if not total.failure <= FAILURES * budget.delta:
         return math.inf
     if total.largest == 0.0:
         return 0.0

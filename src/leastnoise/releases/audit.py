@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases import chain
-from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, relation_of, stored_law
+from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, relation_of, stated_epsilon, stored_law
 
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
 
@@ -101,7 +103,7 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
         ("largest loss", stated.total.largest, total.largest),
         ("charge to delta", stated.total.failure, total.failure),
         ("simple sum", stated.simple_sum, before.simple_sum + state.prices.alone(state.connection, draws, budget.delta)),
-        ("epsilon", stated.epsilon, epsilon_at_rule(budget, total, stated.epsilon_if_fixed, stated.releases)),
+        ("epsilon", _stated(data, stated), epsilon_at_rule(budget, total, stated.epsilon_if_fixed, stated.releases)),
     ]
     faults = [
         f"Event {number} states a {what} of {ours!r}; its laws give {laws!r}."
@@ -116,6 +118,13 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
     if state.every_entry or stated.releases == 1:  # the first release of the adaptive rule may rest on its tight epsilon
         faults += _tight_faults(state, number, stated)
     return faults
+
+
+def _stated(data: Mapping[str, Any], stated: Account) -> float:
+    """What an event states to be spent; a tight ε stated by the first release of an old ledger was read as what it is now."""
+    written, tight = stated_epsilon(data), stated.epsilon_if_fixed
+    is_old = stated.releases == 1 and stated.budget.rule == "adaptive" and written == tight
+    return stated.epsilon if is_old else written
 
 
 def _tight_faults(state: _Audit, number: int, stated: Account) -> list[str]:

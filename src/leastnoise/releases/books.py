@@ -48,9 +48,11 @@ class Draws:
 
 @dataclass(frozen=True)
 class Entry:
-    """One release. `epsilon_after` and `simple_sum` are totals of the data set after it; `epsilon_if_fixed` is the total by tight
-    composition, which covers only laws fixed in advance (None: not computed, where the rule does not need it and it would take
-    long). `result_hash` is set once the release is reported done."""
+    """One release. `epsilon_after` and `simple_sum` are totals of the data set after it, the first of
+    them what was spent by then. `epsilon_if_fixed` is the total by tight composition, which holds
+    only if all laws were fixed in advance and this release, settled in advance too, is the last
+    (None: not computed, where the rule does not need it and it would take long). `result_hash` is
+    set once the release is reported done."""
 
     id: int
     dataset: str
@@ -70,8 +72,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what every release costs alone, each
-    at the δ of the data set (simple composition would add up their δ as well)."""
+    """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what
+    every release costs alone, each at the δ of the data set (simple composition would add up their δ
+    as well). `epsilon_if_fixed` is that of `Entry`: for the first release of a data set, what it costs
+    if it is also the last. `releases` counts it. `last`: it is allowed only as the last, and nothing
+    will be allowed after it."""
 
     epsilon_before: float
     epsilon_after: float
@@ -79,11 +84,15 @@ class Preview:
     allowed: bool
     remaining: float
     epsilon_if_fixed: float | None
+    releases: int = 1
+    last: bool = False
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A budget and what is spent of it."""
+    """A budget and what is spent of it. By the adaptive rule `spent` holds at the moment you stop,
+    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: the only release was
+    allowed as the last one, and nothing will be allowed after it."""
 
     name: str
     epsilon: float
@@ -95,6 +104,7 @@ class Dataset:
     releases: int
     opened: str
     orders: tuple[float, ...]
+    closed: bool = False
 
     @property
     def remaining(self) -> float:
@@ -130,7 +140,14 @@ class Account:
             self.releases,
             self.opened,
             budget.orders,
+            self.closed,
         )
+
+    @property
+    def closed(self) -> bool:
+        """Whether its one release was allowed only as the last: by its tight ε, the filter being beyond the budget already."""
+        budget = self.budget
+        return budget.rule == "adaptive" and self.releases == 1 and not filter_epsilon(self.total, budget) <= budget.epsilon
 
     @staticmethod
     def of_event(data: Mapping[str, Any]) -> Account:
@@ -149,13 +166,17 @@ class Account:
         renyi = tuple(float.fromhex(value) for value in data["renyi"])
         if len(renyi) != len(self.budget.orders):
             raise ValueError("the orders are not those of the budget")
+        total = Charge(renyi, float.fromhex(data["largest"]), float.fromhex(data["failure"]))
+        epsilon, tight = stated_epsilon(data), _number_or_none(data["epsilon_if_fixed"])
+        if self.releases == 0:  # earlier versions stated the tight ε, which does not hold at every stop
+            epsilon = max(epsilon, epsilon_at_rule(self.budget, total, tight, 1))
         return replace(
             self,
-            total=Charge(renyi, float.fromhex(data["largest"]), float.fromhex(data["failure"])),
+            total=total,
             uses=added(self.uses, draws_of(data)),
             releases=self.releases + 1,
-            epsilon=float.fromhex(data["epsilon_after"]),
-            epsilon_if_fixed=_number_or_none(data["epsilon_if_fixed"]),
+            epsilon=epsilon,
+            epsilon_if_fixed=tight,
             simple_sum=float.fromhex(data["simple_sum"]),
             relation=self.relation or relation_of(data),
         )
@@ -172,6 +193,11 @@ class Account:
             f"The releases of {name!r} so far have relation = {self.relation!r}, this one {relation!r}: costs for different "
             "relations do not add up. Declare the same relation in every plan of a data set."
         )
+
+
+def stated_epsilon(data: Mapping[str, Any]) -> float:
+    """What an event states to be spent after it."""
+    return float.fromhex(data["epsilon_after"])
 
 
 def relation_of(data: Mapping[str, Any]) -> str:
@@ -219,7 +245,7 @@ def entry_of(event: chain.Event) -> Entry:
         time=str(data["time"]),
         plan_hash=str(data["plan_hash"]),
         law_hash=hashes[0] if len(hashes) == 1 else chain.text_digest(chain.canonical(hashes)),
-        epsilon_after=float.fromhex(data["epsilon_after"]),
+        epsilon_after=stated_epsilon(data),
         simple_sum=float.fromhex(data["simple_sum"]),
         previous_hash=event.previous,
         hash=event.hash,
@@ -276,13 +302,14 @@ class Books:
             if event.kind == "budget":
                 self.accounts[data["dataset"]] = Account.of_event(data)
             elif event.kind == "release":
-                self.accounts[data["dataset"]] = self.accounts[data["dataset"]].after_event(data)
-                self.entries[event.id] = entry_of(event)
+                account = self.accounts[data["dataset"]].after_event(data)
+                self.accounts[data["dataset"]] = account
+                self.entries[event.id] = replace(entry_of(event), epsilon_after=account.epsilon)
             elif event.kind == "done":
                 self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=str(data["result_hash"]))
             elif event.kind != "ledger":
                 raise LedgerError(f"Event {event.id} of the ledger is of an unknown kind, {event.kind!r}.")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise LedgerError(f"Event {event.id} of the ledger cannot be understood: {error!r}.") from None
 
     def account(self, name: str) -> Account:
@@ -353,12 +380,15 @@ class Prices:
         """The account with one more release."""
         uses, total = added(account.uses, draws), self.total_after(connection, account, draws)
         tight = self.tight(connection, account.budget, uses)
+        epsilon = epsilon_at_rule(account.budget, total, tight, account.releases + 1)
+        if account.closed:  # whatever the rounding of the next filter does
+            epsilon = max(epsilon, filter_epsilon(account.total, account.budget))
         return replace(
             account,
             total=total,
             uses=uses,
             releases=account.releases + 1,
-            epsilon=epsilon_at_rule(account.budget, total, tight, account.releases + 1),
+            epsilon=epsilon,
             epsilon_if_fixed=tight,
             simple_sum=account.simple_sum + self.alone(connection, draws, account.budget.delta),
         )
@@ -403,16 +433,23 @@ class Prices:
 
 
 def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases: int) -> float:
-    """The ε that the budget limits; see `accounting` for the two rules and the single release."""
+    """The ε that is spent, and that the budget limits; see `accounting` for the two rules and the single release."""
     if budget.rule != "adaptive":
         return math.inf if tight is None else tight
     filtered = filter_epsilon(total, budget)
-    return min(filtered, tight) if releases == 1 and tight is not None else filtered
+    last = releases == 1 and not filtered <= budget.epsilon  # the filter will refuse whatever comes after it
+    return min(filtered, tight) if last and tight is not None else filtered
 
 
-def advice(after: Account) -> str:
+def advice(before: Account, after: Account) -> str:
     """What to do about a refusal that a smaller ε would not mend."""
     aside = FAILURES * after.budget.delta
+    if before.closed:
+        return (
+            "Its first release was within the budget only as the last one, by tight composition, so "
+            "nothing can follow it, however small: data that are to be asked again need a first "
+            "release that leaves the adaptive rule some budget."
+        )
     if after.budget.rule != "adaptive" or after.total.failure <= aside:
         return ""
     return (

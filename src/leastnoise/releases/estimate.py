@@ -13,19 +13,24 @@ intervals are quantiles of the statistic when noise of the same law is added aga
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.releases.keys import Key, group_titles
 from leastnoise.releases.mechanism import Mechanism
-from leastnoise.releases.plan import Plan, Statistic, group_titles
-from leastnoise.releases.sensitivity import answers_in
+from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.releases.sensitivity import answers_in, is_unreadable
+from leastnoise.releases.totals import agreed
 from leastnoise.sampling import InsecureSeededEntropy, draw
 
 CONFIDENCE = 0.95
+NORMAL = 1.96  # half-width of that confidence in standard deviations, for a sum of many draws
+CHECKS = ("other keys", "unreadable")  # the kinds of rows that are no statistics of the plan
+UNREADABLE = "persons with an unreadable value"
 _TRIALS = 10_000  # the 95 % quantile of |error| is then known to about 1 %
 
 Floats = NDArray[np.float64]
@@ -33,7 +38,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Row:
-    """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any post-processing."""
+    """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any post-processing but "totals".
+
+    The rows of the checks are of kind "other keys" (with the columns of the grouping as `group`) and
+    "unreadable" (with the column).
+    """
 
     statistic: str
     kind: str
@@ -55,10 +64,15 @@ class Row:
         }
 
 
+def block_numbers(made: Mechanism) -> dict[tuple[Key, ...], int]:
+    """The block of each grouping."""
+    return {block.group_by: b for b, block in enumerate(made.blocks) if not is_unreadable(block)}
+
+
 def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]:
-    """The statistics from the noisy answers, one for each entry of the mechanism and in its own units."""
+    """The statistics from the noisy answers, one for each entry of the mechanism and in its own units, and the checks."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
+    blocks = block_numbers(made)
     again = Again(made)
     found = []
     noise = (0.0, 0.0)
@@ -73,7 +87,37 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]
                 found.append(Row(statistic.name, statistic.kind, title, value, *noise))
             else:
                 found.append(_row(statistic, title, used, made, noisy, again))
-    return tuple(found)
+    return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(made)))
+
+
+@dataclass(frozen=True)
+class Check:
+    """What tells whether keys and numbers were read as they were meant: one entry, and its name."""
+
+    entry: int
+    statistic: str
+    kind: str
+    group: str
+
+
+def checks(made: Mechanism) -> list[Check]:
+    """The checks of a release."""
+    found: list[Check] = []
+    for i, entry in enumerate(made.entries):
+        block = made.blocks[entry.block]
+        if is_unreadable(block):
+            found.append(Check(i, UNREADABLE, "unreadable", entry.answer.column))
+        elif entry.group == len(block.groups):
+            columns = ", ".join(key.column for key in block.group_by)
+            again = sum(check.group.partition(" (")[0] == columns for check in found)  # the same columns with other keys
+            named = f"{columns} ({again + 1})" if again else columns
+            found.append(Check(i, f"{entry.answer.measure} with other keys", "other keys", named))
+    return found
+
+
+def _check_row(check: Check, value: float, made: Mechanism) -> Row:
+    law, one = made.law_of[check.entry].noise, made.entries[check.entry].sensitivity
+    return Row(check.statistic, check.kind, check.group, value, law.std * one, law.interval(CONFIDENCE) * one)
 
 
 class Again:
@@ -168,18 +212,17 @@ def processed(plan: Plan, found: Sequence[Row]) -> tuple[Row, ...]:
     """The rows after the declared post-processing; each changed row keeps its value from before."""
     if not plan.postprocess:
         return tuple(found)
-    values = {(row.statistic, row.group): row.value for row in found}
-    if "totals" in plan.postprocess:
-        _make_totals_agree(plan, found, values)
+    agreeing = _agreeing(plan, found) if "totals" in plan.postprocess else {}
     kinds = {statistic.name: statistic for statistic in plan.statistics}
     changed = []
-    for row in found:
-        value = values[row.statistic, row.group]
-        if "non-negative" in plan.postprocess and _never_negative(kinds[row.statistic]):
+    for i, row in enumerate(found):
+        after = agreeing.get(i, row)
+        value = after.value
+        if "non-negative" in plan.postprocess and (row.kind in CHECKS or _never_negative(kinds[row.statistic])):
             value = max(value, 0.0)
-        if "integer" in plan.postprocess and row.kind in ("count", "persons", "histogram"):
+        if "integer" in plan.postprocess and row.kind in ("count", "persons", "histogram", *CHECKS):
             value = float(math.floor(value + 0.5))
-        changed.append(replace(row, value=value, unprocessed=row.value))
+        changed.append(replace(after, value=value, unprocessed=row.value))
     return tuple(changed)
 
 
@@ -187,29 +230,42 @@ def _never_negative(statistic: Statistic) -> bool:
     return statistic.kind in ("count", "persons", "histogram", "variance") or (statistic.lower is not None and statistic.lower >= 0)
 
 
-def _make_totals_agree(plan: Plan, found: Sequence[Row], values: dict[tuple[str, str], float]) -> None:
-    """Least squares: groups that partition the table add up to the total that was released beside them.
+def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
+    """The rows that add up, by their place: counts of all rows, of each group, and of all other keys.
 
-    The difference is shared out by variance. Only the steward knows whether the declared keys cover every row; that is why this is
-    asked for by name.
+    Statistics of one grouping share its counts, so they are one part of the problem, each.
     """
-    stds = {(row.statistic, row.group): row.noise_std for row in found}
-    whole: Mapping[Any, Statistic] = {_measured(s): s for s in plan.statistics if not s.group_by and _measured(s) is not None}
-    for statistic in plan.statistics:
-        total = whole.get(_measured(statistic))
-        if not statistic.group_by or total is None:
-            continue
-        parts = [(statistic.name, title) for title in group_titles(statistic.group_by)]
-        top = (total.name, "")
-        difference = values[top] - math.fsum(values[part] for part in parts)
-        everything = stds[top] ** 2 + sum(stds[part] ** 2 for part in parts)
-        values[top] -= difference * stds[top] ** 2 / everything
-        for part in parts:
-            values[part] += difference * stds[part] ** 2 / everything
+    of = {name: [i for i, row in enumerate(found) if row.statistic == name] for name in {row.statistic for row in found}}
+    others = dict(zip(groupings(plan), (i for i, row in enumerate(found) if row.kind == "other keys"), strict=True))
+    tops = [of[s.name][0] for s in plan.statistics if s.kind == "count" and not s.group_by]
+    cells: dict[tuple[Key, ...], list[list[int]]] = {}
+    for s in plan.statistics:
+        if s.kind in ("count", "histogram") and s.group_by:
+            cells.setdefault(s.group_by, []).append(of[s.name])
+    parts = [[*same[0], others[group_by]] for group_by, same in cells.items()]
+    rounding = 1.0 if "integer" in plan.postprocess else 0.0
+    used = [tops[0], *(i for part in parts for i in part)]
+    widest = max(NORMAL, *(found[i].half_width / found[i].noise_std for i in used))
+    solved = agreed(
+        found[tops[0]].value,
+        found[tops[0]].noise_std,
+        [np.array([found[i].value for i in part]) for part in parts],
+        [np.array([found[i].noise_std for i in part]) for part in parts],
+        non_negative="non-negative" in plan.postprocess,
+        integer="integer" in plan.postprocess,
+    )
+
+    def changed(i: int, value: float, std: float, moved: float) -> Row:
+        return replace(found[i], value=float(value), noise_std=float(std), half_width=float(widest * std + moved))
+
+    result = {i: changed(i, solved.total, solved.total_std, 0.5 * rounding) for i in tops}
+    for part, same, values, stds in zip(parts, cells.values(), solved.cells, solved.stds, strict=True):
+        for k, (value, std) in enumerate(zip(values, stds, strict=True)):
+            for i in (one[k] for one in same) if k < len(part) - 1 else part[-1:]:
+                result[i] = changed(i, value, std, rounding)
+    return result
 
 
-def _measured(statistic: Statistic) -> Any:
-    """What adds up over groups: counts of rows, and sums of the same column with the same bounds."""
-    if statistic.kind in ("count", "histogram"):
-        return "rows"
-    return statistic.values if statistic.kind == "sum" else None
+def groupings(plan: Plan) -> list[tuple[Key, ...]]:
+    """The groupings of a plan, each once, in the order of its blocks and of their cells for all other keys."""
+    return list(dict.fromkeys(s.group_by for s in plan.statistics if s.group_by))

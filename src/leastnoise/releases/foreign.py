@@ -58,7 +58,8 @@ def loss_from_json(content: Mapping[str, Any]) -> SingleLoss:
 
 
 def _table_as_json(table: TableLoss) -> dict[str, Any]:
-    whole = _checked(table)
+    # 1e-12 may be more than a small δ sets aside: only what the stated rounding of the probabilities explains is not missing.
+    whole = _checked(table, min(table.mass_error, 1e-12))
     numbers = {
         name: float(getattr(whole, name)).hex() for name in ("infinite", "deviation", "raised", "loss_rounding", "mass_error")
     }
@@ -80,18 +81,18 @@ def _table_from_json(content: Mapping[str, Any]) -> TableLoss:
     )
 
 
-def _checked(table: TableLoss) -> TableLoss:
-    """The table with all its mass: what its author lost to rounding is counted as infinite loss."""
+def _checked(table: TableLoss, rounding: float = 1e-12) -> TableLoss:
+    """The table with all its mass: what its author lost beyond the rounding of a sum is counted as infinite loss."""
     if table.loss.size != table.log_p.size or not 0 < table.loss.size <= _MOST_POINTS:
         raise InvalidParameterError("loss", table.loss.size, f"to have 1 to {_MOST_POINTS} values: take a larger interval")
     numbers = (table.infinite, table.deviation, table.raised, table.loss_rounding, table.mass_error)
     if not np.all(np.isfinite(table.loss)) or np.any(np.isnan(table.log_p)) or not all(0.0 <= x < math.inf for x in numbers):
         raise InvalidParameterError("loss", "a table", "to hold finite losses and probabilities")
-    mass = float(np.sum(np.exp(table.log_p))) + table.infinite
+    mass = math.fsum(np.exp(table.log_p).tolist()) + table.infinite
     if not abs(mass - 1.0) < 1e-6:
         raise InvalidParameterError("loss", mass, "to have probabilities with a sum of 1")
     missing = 1.0 - mass
-    return replace(table, infinite=table.infinite + missing) if missing > 1e-12 else table
+    return replace(table, infinite=table.infinite + missing) if missing > rounding else table
 
 
 def _packed(values: Floats) -> str:

@@ -4,9 +4,12 @@ A budget (ε, δ) is declared once per data set. A release is refused, or its co
 may anything be revealed. A release that is interrupted in between stays spent. `accounting` says what a sequence of releases costs
 and which theorem covers it, `chain` how it is kept, `books` what the events mean, `audit` what `check` looks for.
 
-The rule "adaptive", the default, is right whatever the releases depend on; its ε is the one that the budget limits. The rule "fixed
-in advance" is tighter (about 8 % of ε) but right only if all laws were fixed before any answer was seen. Beside either stand ε of
-tight composition, as if the laws had been fixed in advance, and the simple sum of what each release costs alone.
+The rule "adaptive", the default, is right whatever the releases depend on; its ε is the one that
+the budget limits. It is an odometer: what is spent holds at the moment you stop, also where the
+answers made you stop. The rule "fixed in advance" is tighter (about 8 % of ε) but right only if all
+laws were fixed before any answer was seen, and for the budget only: what is spent holds for a
+number of releases that was fixed as well. Beside either stand ε of tight composition, as if all of
+this had been fixed in advance, and the simple sum of what each release costs alone.
 
 No private value enters the file: laws, sensitivities, counts of draws, hashes, and the note and stamp that the caller gives. Two
 names for the same people are two budgets, and a copy of the file is a second ledger: neither can be seen from here.
@@ -53,8 +56,10 @@ class Ledger:
     `timeout` is how many seconds to wait for another process that is writing. Threads may share a ledger; a child process opens its
     own.
 
-    Guarantees: under the rule that a data set declares, its releases together are (ε, δ)-differentially private; a release that
-    would break this is refused and nothing is written. What is spent is on the disk before `spend` returns.
+    Guarantees: under the rule that a data set declares, its releases together are (ε,
+    δ)-differentially private; a release that would break this is refused and nothing is written.
+    What is spent is on the disk before `spend` returns. Under the adaptive rule the same holds at
+    any moment with what is *spent* in the place of ε, whatever made you stop there.
     """
 
     def __init__(self, path: str | PathLike[str], *, timeout: float = 30.0, read_only: bool = False) -> None:
@@ -118,7 +123,7 @@ class Ledger:
                 raise LedgerError(clash)
             after = self._prices.after(connection, account, laws.draws)
             if not after.epsilon <= account.budget.epsilon:
-                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, advice(after))
+                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, advice(account, after))
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
             event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
@@ -151,13 +156,16 @@ class Ledger:
             account = books.account(name)
             after = self._prices.after(connection, account, laws.draws)
         budget = account.budget.epsilon
+        allowed = after.epsilon <= budget and account.clash_with(name, relation) is None
         return Preview(
             epsilon_before=account.epsilon,
             epsilon_after=after.epsilon,
             simple_sum=after.simple_sum,
-            allowed=after.epsilon <= budget and account.clash_with(name, relation) is None,
+            allowed=allowed,
             remaining=max(budget - after.epsilon, 0.0),
             epsilon_if_fixed=after.epsilon_if_fixed,
+            releases=after.releases,
+            last=allowed and after.closed,
         )
 
     def datasets(self) -> tuple[Dataset, ...]:

@@ -23,9 +23,13 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
     if entries:
         head = ["id", "time (UTC)", "data set", "draws", "spent", "if laws fixed", "simple sum", "plan", "law", "state"]
         text += "\n" + _table(head, [_entry_row(entry) for entry in entries])
+    closed = "\nleft: closed where the only release was allowed as the last one." if any(one.closed for one in datasets) else ""
     return text + (
-        "\nspent: the epsilon that the budget limits, by the rule of the data set."
-        "\nif laws fixed: tight composition, a guarantee only if all laws were fixed before any answer was seen."
+        "\nspent: the epsilon that the budget limits, by the rule of the data set. Adaptive: it holds at the moment you stop, also"
+        "\n  where the answers made you stop. Fixed in advance: it holds for a number of releases that was fixed in advance too."
+        f"{closed}"
+        "\nif laws fixed: tight composition, a guarantee only if all laws, and the last release, were fixed before any answer was"
+        "\n  seen. After one release: if it is the last."
         "\nsimple sum: what the releases cost one by one, each at delta.\n"
     )
 
@@ -98,5 +102,6 @@ def _cell(value: Any) -> Any:
 
 
 def _dataset_row(dataset: Dataset) -> list[str]:
-    numbers = (dataset.epsilon, dataset.spent, dataset.remaining, dataset.epsilon_if_fixed, dataset.simple_sum)
-    return [dataset.name, dataset.rule, f"{dataset.delta:.3g}", *map(_short, numbers), str(dataset.releases)]
+    left = "closed" if dataset.closed else _short(dataset.remaining)
+    spent = [_short(dataset.epsilon), _short(dataset.spent), left, _short(dataset.epsilon_if_fixed), _short(dataset.simple_sum)]
+    return [dataset.name, dataset.rule, f"{dataset.delta:.3g}", *spent, str(dataset.releases)]

@@ -6,6 +6,11 @@
 3. The least noise wins. Its law gets integer weights, is judged again as it will be sampled, and only then counts.
 
 Statistics of other weight, or with a wanted sigma, have a law of their own; the losses of all laws are composed.
+
+The checks of `sensitivity` have one law too, for `CHECKS` of ε. The discrete Laplace law is pure: it
+adds to ε at most what it costs, and nothing to δ. What is asked for gets the rest, so its noise
+grows by 1/(1 − CHECKS) at most, 1.5 %. With many answers small losses hardly add to large ones: what
+tight composition leaves of the share goes back to what is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -28,7 +33,7 @@ from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases.accounting import Spend
 from leastnoise.releases.plan import Plan
-from leastnoise.releases.sensitivity import Answer, Block, blocks
+from leastnoise.releases.sensitivity import Answer, Block, blocks, is_unreadable
 from leastnoise.sampling.weights import exact
 
 _ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
@@ -37,6 +42,11 @@ _ROUNDS = 14
 _SHORTLIST = 1.06
 _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
 _LARGEST = 0.99 * LARGEST_RATIO
+CHECKS = 0.015  # share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1
+_MOST_CHECKS = 0.1  # of ε for all checks: noise of 14 persons will do
+_AGAIN = 3  # designs that take back what the checks did not need
+_SPARE = 0.02  # of that share for the rounding of a composition: 0.3 % of it at ε = 0.01
+_LEAST_CHECK = 1e-4  # of ε a draw: below, the table of the law has more than 600,000 entries
 _MOST_JOINT = 100  # answers in one joint draw: beyond, independent noise is the better one (DESIGN, section 2)
 
 
@@ -96,7 +106,7 @@ class Mechanism:
         """Standard deviation of the noise on one entry, in units of the answer."""
         return self.law_of[entry].noise.std * self.entries[entry].sensitivity
 
-    @property
+    @cached_property
     def law_of(self) -> Mapping[int, Law]:
         return {entry: self.laws[draw.law] for draw in self.draws for entry in draw.entries}
 
@@ -121,6 +131,8 @@ class _Layout:
     name: str
     specs: tuple[_Spec, ...]
     draws: tuple[tuple[int, tuple[int, ...]], ...]  # (spec, entries)
+    checks: tuple[int, ...] = ()  # entries with noise of their own
+    check_uses: int = 0  # how many of those one person can be seen in
 
 
 @dataclass(frozen=True)
@@ -143,16 +155,16 @@ def mechanism(plan: Plan) -> Mechanism:
     """The least noise for a plan. Nothing but the plan is looked at."""
     asked = blocks(plan)
     entries = tuple(
-        Entry(b, g, answer, sensitivity)
+        Entry(b, cell, answer, sensitivity)
         for b, block in enumerate(asked)
-        for g in range(len(block.groups))
-        for answer, sensitivity in zip(block.answers, block.sensitivities, strict=True)
+        for cell in range(len(block.cells))
+        for answer, sensitivity in _asked_in(block, cell)
     )
     layouts = _layouts(asked, entries)
     chosen, found, alternatives = _best(layouts, plan.epsilon, plan.delta)
-    laws, epsilon = _sampled(found.laws, plan.epsilon, plan.delta)
+    laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
     draws = _assigned(chosen, laws)
-    gaussian_epsilon, factor = _gaussian(asked, entries, laws, draws, epsilon, plan.delta)
+    gaussian_epsilon, factor = _gaussian(asked, entries, chosen, laws, draws, epsilon, plan.delta)
     return Mechanism(
         blocks=asked,
         entries=entries,
@@ -168,6 +180,14 @@ def mechanism(plan: Plan) -> Mechanism:
     )
 
 
+def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int]]:
+    """The answers of a cell with their sensitivities."""
+    answers = block.answers_of(cell)
+    if answers == block.answers:
+        return list(zip(answers, block.sensitivities, strict=True))
+    return [(answers[0], block.other_sensitivity)]
+
+
 # Layouts
 
 
@@ -175,12 +195,15 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
     classes: dict[tuple[float, float | None], list[int]] = {}
     for index, entry in enumerate(entries):
         block = asked[entry.block]
-        place = block.answers.index(entry.answer)
+        if is_unreadable(block):
+            continue
+        place = block.answers.index(entry.answer) if entry.answer in block.answers else 0
         wanted = block.sigmas[place]
-        ratio = None if wanted is None else min(wanted / entry.sensitivity, _LARGEST)
+        sensitivity = block.sensitivities[place]
+        ratio = None if wanted is None else min(wanted / sensitivity, _LARGEST)
         if ratio is not None and ratio < SMALLEST_RATIO:
             raise DesignError(
-                f"Expected the wanted sigma of an answer to be at least {SMALLEST_RATIO} of its sensitivity ({entry.sensitivity} "
+                f"Expected the wanted sigma of an answer to be at least {SMALLEST_RATIO} of its sensitivity ({sensitivity} "
                 "lattice units): declare a larger sigma."
             )
         classes.setdefault((1.0 if ratio is not None else block.weights[place], ratio), []).append(index)
@@ -188,8 +211,21 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
     if any(block.group_by for block in asked):
         made += [_layout("by group", asked, entries, classes), _layout("product", asked, entries, classes)]
     possible = [layout for layout in made if all(spec.batch <= _MOST_JOINT for spec in layout.specs)]
-    distinct = {layout.specs: layout for layout in reversed(possible or [_layout("product", asked, entries, classes)])}
-    return list(distinct.values())[::-1]
+    distinct: dict[tuple[_Spec, ...], _Layout] = {}
+    for layout in possible or [_layout("product", asked, entries, classes)]:
+        known = distinct.get(layout.specs)
+        if known is None or len(layout.checks) < len(known.checks):
+            distinct[layout.specs] = layout
+    return list(distinct.values())
+
+
+def _is_check(name: str, asked: Sequence[Block], entry: Entry) -> bool:
+    """Whether an entry is one of the checks, and not in the draws of what is asked for."""
+    block = asked[entry.block]
+    if is_unreadable(block):
+        return True
+    is_other = entry.group == len(block.groups)
+    return is_other and (name == "joint" or not block.other_is_free)
 
 
 def _layout(
@@ -197,7 +233,10 @@ def _layout(
 ) -> _Layout:
     uses: dict[tuple[float, float | None, int, Domain], int] = {}
     drawn: list[tuple[tuple[float, float | None, int, Domain], tuple[int, ...]]] = []
-    for (weight, ratio), members in classes.items():
+    checks = tuple(i for i, entry in enumerate(entries) if _is_check(name, asked, entry))
+    apart = set(checks)
+    for (weight, ratio), all_members in classes.items():
+        members = [i for i in all_members if i not in apart]
         domain: Domain = "integer" if ratio is None and all(entries[i].sensitivity == 1 for i in members) else "real"
         if name == "joint":
             kind = (weight, ratio, len(members), domain)
@@ -216,10 +255,39 @@ def _layout(
             kind = (weight, ratio, batch, domain)
             uses[kind] = uses.get(kind, 0) + block.touched * (size // batch)
             for served in groups.values():
-                drawn += [(kind, tuple(served[at : at + batch])) for at in range(0, size, batch)]
+                drawn += [(kind, tuple(served[at : at + batch])) for at in range(0, len(served), batch)]
     order = {kind: place for place, kind in enumerate(uses)}
     specs = tuple(_Spec(batch, n, 1.0 / weight, ratio, domain) for (weight, ratio, batch, domain), n in uses.items())
-    return _Layout(name, specs, tuple((order[kind], served) for kind, served in drawn))
+    # The unreadable values of one person are seen in `touched` draws, each number of other keys in one.
+    check_uses = sum(asked[b].touched if is_unreadable(asked[b]) else 1 for b in {entries[i].block for i in checks})
+    return _Layout(name, specs, tuple((order[kind], served) for kind, served in drawn), checks, check_uses)
+
+
+def _check_epsilon(layout: _Layout, epsilon: float) -> float:
+    """ε of one draw for a check."""
+    uses = max(layout.check_uses, 1)
+    least = min(_LEAST_CHECK, 0.25 * epsilon / uses)
+    return max(min(CHECKS * epsilon, _MOST_CHECKS) / uses, least)
+
+
+def _check_laws(layout: _Layout, epsilon: float, delta: float) -> list[_Made]:
+    """Laws for the checks, where there are any, all of the same standard deviation.
+
+    They end, for a share of δ that is much too large for it.
+    """
+    if not layout.checks:
+        return []
+    ratio = math.exp(-_check_epsilon(layout, epsilon) * (1.0 - _SPARE))
+    pure = LatticeNoise.from_weights([1.0], ratio, domain="integer")
+    named = {"discrete Laplace": pure, "discrete Gaussian": classic.discrete_gaussian(pure.std)}
+    return [_Made(noise, layout.check_uses, name, CHECKS * delta) for name, noise in named.items()]
+
+
+def _left_for(layout: _Layout, epsilon: float, delta: float) -> tuple[float, float]:
+    """(ε, δ) of what is asked for, beside the checks."""
+    if not layout.checks:
+        return epsilon, delta
+    return epsilon - layout.check_uses * _check_epsilon(layout, epsilon), (1.0 - CHECKS) * delta
 
 
 # The search
@@ -227,8 +295,8 @@ def _layout(
 
 def _best(layouts: Sequence[_Layout], epsilon: float, delta: float) -> tuple[_Layout, _Found, dict[str, float]]:
     if len(layouts) == 1:
-        return layouts[0], _solve(layouts[0].specs, epsilon, delta), {}
-    guesses = {layout.name: _estimate(layout.specs, epsilon, delta) for layout in layouts}
+        return layouts[0], _solve(layouts[0].specs, *_left_for(layouts[0], epsilon, delta)), {}
+    guesses = {layout.name: _estimate(layout.specs, *_left_for(layout, epsilon, delta)) for layout in layouts}
     least = min(guesses.values())
     best: tuple[_Layout, _Found] | None = None
     failure = "no law was tried"
@@ -236,7 +304,7 @@ def _best(layouts: Sequence[_Layout], epsilon: float, delta: float) -> tuple[_La
         if best is not None and guesses[layout.name] > _SHORTLIST * least:
             continue
         try:
-            found = _solve(layout.specs, epsilon, delta)
+            found = _solve(layout.specs, *_left_for(layout, epsilon, delta))
         except DesignError as error:
             failure = str(error)
             continue
@@ -341,7 +409,8 @@ def _common(specs: Sequence[_Spec], target: float, delta: float, part: float, st
         cost = _cost(laws, delta)
         if cost > target:
             raise DesignError(
-                f"The wanted sigmas cost epsilon = {cost:.6g}, more than the plan's {target:.6g}: declare larger ones."
+                f"The wanted sigmas cost epsilon = {cost:.6g}, more than the {target:.6g} that the plan has for them: "
+                "declare larger ones."
             )
         return _Found(1.0, laws)
     reached: _Found | None = None
@@ -422,6 +491,13 @@ def _cost(laws: Sequence[_Made | Law], delta: float) -> float:
     return _composed([PrivacyLoss.of(law.noise).compose(law.uses) for law in laws]).epsilon(delta)
 
 
+def _cost_or_inf(laws: Sequence[_Made | Law], delta: float) -> float:
+    try:
+        return _cost(laws, delta)
+    except AccountingError:
+        return math.inf
+
+
 # From the design to what is sampled
 
 
@@ -431,7 +507,29 @@ def _assigned(layout: _Layout, laws: Sequence[Law]) -> tuple[Draw, ...]:
     for spec, served in layout.draws:
         size = laws[spec].noise.dimension
         draws += [Draw(spec, served[at : at + size]) for at in range(0, len(served), size)]
+    draws += [Draw(len(laws) - 1, (i,)) for i in layout.checks]
     return tuple(draws)
+
+
+def _beside_checks(layout: _Layout, found: _Found, epsilon: float, delta: float) -> tuple[tuple[Law, ...], float]:
+    """The laws as they are sampled, with that of the checks, and the ε of their composition."""
+    possible = _check_laws(layout, epsilon, delta)
+    if not possible:
+        return _sampled(found.laws, epsilon, delta)
+    # Among few laws the pure one adds less, among very many losses the one whose variance is less.
+    check = min(possible, key=lambda law: _cost_or_inf([*found.laws, law], delta))
+    laws, cost = _sampled((*found.laws, check), epsilon, delta)
+    left, share = _left_for(layout, epsilon, delta)
+    for _ in range(_AGAIN):
+        if cost >= epsilon * (1.0 - 0.5 * _CLOSE):
+            break
+        left += epsilon * (1.0 - 0.1 * _CLOSE) - cost
+        try:
+            again = _solve(layout.specs, left, share)
+            laws, cost = _sampled((*again.laws, check), epsilon, delta)
+        except DesignError:  # beyond the budget after all
+            break
+    return laws, cost
 
 
 def _sampled(made: Sequence[_Made], epsilon: float, delta: float) -> tuple[tuple[Law, ...], float]:
@@ -457,13 +555,22 @@ def _on_lattice(law: _Made, wider: float) -> Noise:
 
 
 def _gaussian(
-    asked: Sequence[Block], entries: Sequence[Entry], laws: Sequence[Law], draws: Sequence[Draw], epsilon: float, delta: float
+    asked: Sequence[Block],
+    entries: Sequence[Entry],
+    layout: _Layout,
+    laws: Sequence[Law],
+    draws: Sequence[Draw],
+    epsilon: float,
+    delta: float,
 ) -> tuple[float, float]:
     """(ε of Gaussian noise at our standard deviations, its standard deviations at our ε relative to ours).
 
     A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ touched/σ².
     """
     std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
-    mu2 = sum(asked[entry.block].touched / std[i] ** 2 for i, entry in enumerate(entries) if entry.group == 0)
+    first = [i for i, entry in enumerate(entries) if entry.group == 0 and not is_unreadable(asked[entry.block])]
+    mu2 = sum(asked[entries[i].block].touched / std[i] ** 2 for i in first)
+    if layout.checks:
+        mu2 += layout.check_uses / std[layout.checks[0]] ** 2
     mu = math.sqrt(mu2)
     return PrivacyLoss.of(classic.gaussian(1.0 / mu)).epsilon(delta), mu / _gaussian_mu(epsilon, delta)

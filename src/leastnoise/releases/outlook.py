@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leastnoise.releases.estimate import CONFIDENCE, Again, sum_noise
+from leastnoise.releases.estimate import CONFIDENCE, Again, block_numbers, checks, sum_noise
+from leastnoise.releases.keys import group_titles
 from leastnoise.releases.mechanism import Mechanism
-from leastnoise.releases.plan import Plan, group_titles
+from leastnoise.releases.plan import Plan
 from leastnoise.releases.sensitivity import answers_in
 
 
@@ -24,9 +25,9 @@ class Outlook:
 
 
 def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
-    """The error that noise alone puts on every statistic; the same in each of its groups."""
+    """The error that noise alone puts on every statistic, the same in each of its groups, and on the checks."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    blocks = {block.group_by: b for b, block in enumerate(made.blocks)}
+    blocks = block_numbers(made)
     laws, again = made.law_of, Again(made)
     found = []
     for statistic in plan.statistics:
@@ -54,4 +55,9 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
                 ratio and statistic.public_n is None,
             )
         )
+    for check in checks(made):
+        law, one = laws[check.entry].noise, made.entries[check.entry].sensitivity
+        name = f"{check.statistic}: {check.group}"
+        half_width = law.interval(CONFIDENCE) * one
+        found.append(Outlook(name, check.kind, 1, law.std * one, half_width, of_sum=False))
     return tuple(found)

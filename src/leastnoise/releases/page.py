@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.releases.estimate import Row
-from leastnoise.releases.report import guarantee, in_words, registry, rounded_up, unit, why
+from leastnoise.releases.report import guarantee, in_words, intervals_in_words, registry, rounded_up, unit, why
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -26,6 +26,7 @@ body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans"
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .3rem } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem }
 p { margin: .5rem 0; max-width: 46rem } .soft, caption { color: var(--soft) } .small { font-size: .87rem }
 .warning { background: #b00020; color: #fff; padding: .6rem .9rem; border-radius: .3rem; font-weight: 600 }
+.caution { border-left: .3rem solid var(--mark); background: var(--card); padding: .6rem .9rem }
 .facts { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.2rem 0; padding: 0 }
 .facts div { background: var(--card); border-radius: .5rem; padding: .7rem 1rem; flex: 1 1 10rem }
 .facts dt { font-size: .82rem; color: var(--soft) }
@@ -66,10 +67,9 @@ def page(release: Release) -> str:
     plan, made = release.plan, release.mechanism
     title = escape(plan.about.get("title", plan.name))
     curator = f" by {escape(plan.about['curator'])}" if "curator" in plan.about else ""
-    warning = "" if release.entropy == "operating system" else f'<p class="warning">{escape(release.entropy)}</p>'
+    warning = "" if release.is_private else f'<p class="warning">{escape(release.entropy)}</p>'
     labelled = (
-        f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. "
-        "The intervals are those of the values before it.</p>"
+        f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. {escape(intervals_in_words(plan))}</p>"
         if plan.postprocess
         else ""
     )
@@ -90,7 +90,7 @@ def page(release: Release) -> str:
 <p>{escape(in_words(release))}</p>
 <p>Protected is {escape(unit(plan))}. Neighbouring tables: {escape(plan.relation)} one person.
 This covers {escape(guarantee(release)["covers"])}.</p>
-<h2>The numbers</h2>{labelled}
+{_cautions(release)}<h2>The numbers</h2>{labelled}
 <div class="scroll">{_table(release)}</div>
 <h2>The noise</h2>
 <p>{escape(why(release))}</p>
@@ -100,6 +100,14 @@ This covers {escape(guarantee(release)["covers"])}.</p>
 <footer class="soft small"><p>Plan {release.plan.hash[:16]}…, result {release.hash[:16]}…. Made with leastnoise.</p></footer>
 </body></html>
 """
+
+
+def _cautions(release: Release) -> str:
+    """What is said before the numbers."""
+    if not release.cautions:
+        return ""
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in release.cautions)
+    return f'<h2>Before you read the numbers</h2>\n<div class="caution">{said}</div>\n'
 
 
 def scales(release: Release) -> dict[str, tuple[float, float]]:

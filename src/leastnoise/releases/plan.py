@@ -16,7 +16,7 @@ Nothing here is read off the private data. What privacy needs and the plan does 
     upper = 60
     pitch = 0.5
     missing = "drop"                         # null, NaN, unreadable text: "drop", or the number to put in their place
-    group_by = { ward = ["A", "B", "C"] }    # declared keys; rows with any other key do not count
+    group_by = { ward = ["A", "B", "C"] }    # declared keys; all other keys are one group more
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from itertools import pairwise, product
 from typing import Any, Literal, cast
 
 from leastnoise.errors import InvalidParameterError, PlanError, one_of, open_unit, positive, positive_integer, real_number
+from leastnoise.releases.keys import Key, keys_of
 from leastnoise.releases.source import MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, text
 
 Relation = Literal["add/remove", "replace"]
@@ -42,53 +42,6 @@ LARGEST_CELL = 2**62  # the largest integer one row may contribute: it is a 64-b
 LARGEST_SUM = 10**38  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
 LARGEST_EPSILON = 50.0  # e^50 = 5e21
 MOST_GROUPS = 100_000
-
-
-@dataclass(frozen=True)
-class Key:
-    """One column to group by: its declared values, or, for a histogram of numbers, the declared edges of its bins.
-
-    Bin i holds edges[i] ≤ x < edges[i+1]; the last bin holds its upper edge too. Rows elsewhere do not count.
-    """
-
-    column: str
-    values: tuple[str | int | bool, ...] = ()
-    edges: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        text("group_by column", self.column)
-        if bool(self.values) == bool(self.edges):
-            raise PlanError(f"Grouping by {self.column!r} needs its keys: declare the list of values that count, or edges of bins.")
-        if self.edges:
-            edges = tuple(real_number("edges", edge) for edge in self.edges)
-            if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-                raise InvalidParameterError("edges", self.edges, "to be at least two rising numbers")
-            object.__setattr__(self, "edges", edges)
-            return
-        for value in self.values:
-            if not isinstance(value, (str, int)) or len(str(value)) > MOST_TEXT or "\x00" in str(value):
-                raise InvalidParameterError(f"key of {self.column!r}", value, "to be a text, an integer or a truth value")
-        if len(set(self.labels)) != len(self.values):
-            raise InvalidParameterError(f"keys of {self.column!r}", list(self.values), "to be different from each other")
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The keys as the engine's text of them; for bins their numbers."""
-        if self.edges:
-            return tuple(str(i) for i in range(len(self.edges) - 1))
-        return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in self.values)
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The keys as they are shown."""
-        if not self.edges:
-            return self.labels
-        last = len(self.edges) - 2
-        pairs = pairwise(self.edges)
-        return tuple(f"[{a:g}, {b:g}{']' if i == last else ')'}" for i, (a, b) in enumerate(pairs))
-
-    def describe(self) -> dict[str, Any]:
-        return {"column": self.column, "values": list(self.values), "edges": list(self.edges)}
 
 
 @dataclass(frozen=True)
@@ -145,7 +98,7 @@ class Statistic:
         one_of("kind", self.kind, KINDS)
         if not isinstance(self.name, str) or len(self.name) > MOST_TEXT:
             raise InvalidParameterError("name", self.name, f"to be a text of at most {MOST_TEXT} characters")
-        object.__setattr__(self, "group_by", _keys(self.group_by, self.kind))
+        object.__setattr__(self, "group_by", keys_of(self.group_by, self.kind))
         if not self.name:
             by = ", ".join(key.column for key in self.group_by)
             about = f"{self.kind} of {self.column}" if self.column else self.kind
@@ -272,6 +225,8 @@ class Plan:
         for word in self.postprocess:
             one_of("postprocess", word, POSTPROCESSING)
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
+        if "totals" in self.postprocess:
+            self._check_totals()
         object.__setattr__(self, "about", {str(key): str(value) for key, value in dict(self.about).items()})
 
     def _check_statistics(self) -> None:
@@ -312,6 +267,36 @@ class Plan:
                 "at most."
             )
 
+    def _check_totals(self) -> None:
+        """Groups add up to a total only if both are of the same rows.
+
+        With person ids each view keeps rows of its own choice. Of a person with n rows the view without
+        groups keeps min(n, rows_per_person); one with groups keeps as many only if no bound on groups
+        can bite first: if a person may be in as many groups as they may have rows.
+        """
+        counts = [s for s in self.statistics if s.kind in ("count", "histogram")]
+        total = next((s for s in counts if not s.group_by), None)
+        parts = [s for s in counts if s.group_by]
+        if total is None or not parts:
+            raise PlanError(
+                'postprocess = ["totals"] makes counts by group add up to the count of all rows: declare a count '
+                "without group_by and one with it, or leave it out."
+            )
+        if self.one_row_per_person:
+            return
+        rows, in_groups = int(self.rows_per_person or 1), int(self.groups_per_person or 1)
+        every = {part.name: math.prod(len(key.labels) for key in part.group_by) for part in parts}
+        for part in parts:
+            groups = min(in_groups, every[part.name])
+            if min(groups, int(self.rows_per_group or rows)) < rows:
+                each = "" if self.rows_per_group is None else f", {self.rows_per_group} in each,"
+                raise PlanError(
+                    f'postprocess = ["totals"] would spoil both {total.name!r} and {part.name!r}: they are bounded differently. '
+                    f"Of a person {rows} rows count in the first, but only those in {groups} groups{each} in the second, so its "
+                    f'groups are not the parts of the total. Leave "totals" out, or declare rows_per_person = '
+                    f"{min(in_groups, *every.values())} and no rows_per_group."
+                )
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
@@ -337,36 +322,6 @@ class Plan:
         """SHA-256 of the plan."""
         text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def groups(group_by: Sequence[Key]) -> list[tuple[str, ...]]:
-    """Every declared group, as the labels of its keys; ungrouped, the one group without keys."""
-    return list(product(*(key.labels for key in group_by)))
-
-
-def group_titles(group_by: Sequence[Key]) -> list[str]:
-    """The same groups as they are shown."""
-    titles = [[f"{key.column} = {title}" for title in key.titles] for key in group_by]
-    return [", ".join(parts) for parts in product(*titles)]
-
-
-def _keys(group_by: Any, kind: str) -> tuple[Key, ...]:
-    """Keys from {column: values} or {column: {"edges": […]}}, or as they are."""
-    if isinstance(group_by, tuple) and all(isinstance(key, Key) for key in group_by):
-        return group_by
-    if not isinstance(group_by, Mapping):
-        raise InvalidParameterError("group_by", group_by, f"of a {kind} to be a table of columns and their declared keys")
-    keys = []
-    for column, declared in group_by.items():
-        if isinstance(declared, Mapping):
-            if set(declared) != {"edges"} or not isinstance(declared["edges"], (list, tuple)):
-                raise PlanError(f"Grouping by {column!r} needs a list of keys, or {{edges = [rising numbers]}}.")
-            keys.append(Key(column, edges=tuple(declared["edges"])))
-        elif isinstance(declared, (list, tuple)):
-            keys.append(Key(column, values=tuple(declared)))
-        else:
-            raise PlanError(f"Grouping by {column!r} needs its keys: declare the list of values that count.")
-    return tuple(keys)
 
 
 def _place(value: float, pitch: float) -> int:

@@ -38,6 +38,9 @@ def executed(query: Any, engine: str, progress: Report | None = None) -> Any:
     handle = _HANDLES.get(engine, _plain)(backend)
     found: list[Any] = []
     failed: list[BaseException] = []
+    # Not Thread.join: interrupted in Python 3.11 and 3.12 it takes a running thread for one that has
+    # ended, and a process that leaves while DuckDB still computes is aborted.
+    ended = threading.Event()
 
     def work() -> None:
         with warnings.catch_warnings():
@@ -48,26 +51,39 @@ def executed(query: Any, engine: str, progress: Report | None = None) -> Any:
                 found.append(query.to_pyarrow())
             except BaseException as error:
                 failed.append(error)
+            finally:
+                ended.set()
 
     worker = threading.Thread(target=work, name="leastnoise-scan", daemon=True)
-    worker.start()
     most = 0.0
     try:
-        while worker.is_alive():
-            worker.join(_POLL)
-            if progress is not None and worker.is_alive():
+        worker.start()
+        while not ended.wait(_POLL):
+            if progress is not None:
                 with suppress(Exception):
                     most = max(most, min(handle.share(), 1.0))
                 progress(most)
-    except BaseException:
-        while worker.is_alive():
-            with suppress(Exception):
-                handle.cancel()
-            worker.join(_AGAIN)
+    except BaseException as error:
+        if worker.ident is not None or not isinstance(error, RuntimeError):  # else there was no thread to be had
+            _end(handle, ended)
+            worker.join()
         raise
+    worker.join()
     if failed:
         raise failed[0]
     return found[0]
+
+
+def _end(handle: _Handle, ended: threading.Event) -> None:
+    """Cancel the query until its thread is done; another interrupt asks for the same."""
+    while True:
+        try:
+            with suppress(Exception):
+                handle.cancel()
+            if ended.wait(_AGAIN):
+                return
+        except BaseException:
+            continue
 
 
 def _plain(backend: Any) -> _Handle:

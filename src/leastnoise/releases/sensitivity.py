@@ -48,6 +48,23 @@ are valid, and `mechanism` takes the one of least noise:
 
 For *replace* with groups this is cautious: a sum moves by max C − min C only in a group that the person both leaves and enters, and
 then fewer groups are touched.
+
+**All other keys.** Every grouping has one group more, of the rows whose key is not declared. Its one
+answer is their number (of rows, or of persons where only persons are counted), of the sensitivity
+that this answer has in a declared group. A person with rows in it and in declared groups keeps the
+declared ones first: it is one of their g groups, or it is dropped. So the answers of the declared
+groups are what they would be without it, and a person still touches at most
+
+    add/remove   g groups       replace   min(2g, all groups + 1)
+
+of all groups together. Where that is no more than before (`other_is_free`) the cell costs nothing
+if noise is drawn by group or for each answer: at most g draws see a change, and that of the other
+keys has fewer answers than those of a declared group. Else it is one of the *checks*.
+
+**Checks** are what tells whether keys and numbers were read as they were meant: the numbers of other
+keys that are not free, and how many persons have a value that is there and is no number. Each person
+is counted under one column of numbers only, so one cell of these changes by one (replace: two
+cells, one they leave and one they enter). Checks have noise of their own, for a small share of ε.
 """
 
 from __future__ import annotations
@@ -55,12 +72,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from leastnoise.errors import PlanError
-from leastnoise.releases.plan import LARGEST_SUM, Key, Plan, Statistic, Values, groups
+from leastnoise.releases.keys import Key, groups
+from leastnoise.releases.plan import LARGEST_SUM, Plan, Statistic, Values
 
-Measure = Literal["rows", "persons", "present", "sum", "centred", "square"]
+Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +88,7 @@ class Answer:
 
     measure: Measure
     values: Values | None = None
+    column: str = ""  # of unreadable values
 
     @property
     def half_range(self) -> int:
@@ -78,7 +98,7 @@ class Answer:
     @property
     def row_range(self) -> tuple[int, int]:
         """[a, b]: what one row adds."""
-        if self.values is None or self.measure in ("rows", "persons"):
+        if self.values is None or self.measure in ("rows", "persons", "unreadable"):
             return 1, 1
         if self.measure == "present":
             return 0, 1
@@ -103,7 +123,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Block:
-    """A view and its answers: each of `answers` is asked once for each group, and one person touches at most `touched` groups."""
+    """A view and its answers: each of `answers` is asked once for each group, and one person touches at most `touched` groups.
+
+    Of all other keys only `other` is asked. The block of unreadable values is one of its own, whose
+    `answers` are one for each column; one person touches `touched` of them.
+    """
 
     group_by: tuple[Key, ...]
     answers: tuple[Answer, ...]
@@ -111,10 +135,23 @@ class Block:
     weights: tuple[float, ...]
     sigmas: tuple[float | None, ...]  # wanted noise standard deviation, in units of the answer
     touched: int
+    other: Answer | None = None
+    other_sensitivity: int = 0
+    other_is_free: bool = False
 
-    @property
+    @cached_property
     def groups(self) -> list[tuple[str, ...]]:
         return groups(self.group_by)
+
+    @cached_property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The declared groups, and that of all other keys."""
+        others = [] if self.other is None else [tuple(key.other for key in self.group_by)]
+        return self.groups + others
+
+    def answers_of(self, cell: int) -> tuple[Answer, ...]:
+        """What is asked in one of the cells."""
+        return self.answers if self.other is None or cell < len(self.groups) else (self.other,)
 
 
 @dataclass(frozen=True)
@@ -183,12 +220,27 @@ def number_of(statistic: Statistic) -> Answer:
 
 
 def blocks(plan: Plan) -> tuple[Block, ...]:
-    """All answers of the plan with their sensitivities, one block for each grouping."""
+    """All answers of the plan with their sensitivities: one block for each grouping, and the last for unreadable values."""
     found: dict[tuple[Key, ...], dict[Answer, list[Statistic]]] = {}
     for statistic in plan.statistics:
         for answer in answers_for(statistic):
             found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
-    return tuple(_block(plan, group_by, _without_spare_sums(plan, asked)) for group_by, asked in found.items())
+    asked = [_block(plan, group_by, _without_spare_sums(plan, asked)) for group_by, asked in found.items()]
+    return (*asked, *_unreadable(plan))
+
+
+def is_unreadable(block: Block) -> bool:
+    """Whether this is the block that counts unreadable values."""
+    return block.answers[0].measure == "unreadable"
+
+
+def _unreadable(plan: Plan) -> list[Block]:
+    columns = list(dict.fromkeys(s.column for s in plan.statistics if s.column is not None))
+    if not columns:
+        return []
+    count, answers = len(columns), tuple(Answer("unreadable", column=column) for column in columns)
+    touched = 1 if plan.relation == "add/remove" else min(2, count)
+    return [Block((), answers, (1,) * count, (1.0,) * count, (None,) * count, touched)]
 
 
 def _without_spare_sums(plan: Plan, asked: dict[Answer, list[Statistic]]) -> dict[Answer, list[Statistic]]:
@@ -226,7 +278,21 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
         wanted = [_answer_sigma(statistic, answer) for statistic in statistics if statistic.sigma is not None]
         sigmas.append(min(wanted) if wanted else None)
     touched = limit.groups if plan.relation == "add/remove" or not group_by else min(2 * limit.groups, every)
-    return Block(group_by, tuple(asked), tuple(sensitivities), tuple(weights), tuple(sigmas), touched)
+    other = None
+    if group_by:
+        measures = {answer.measure for answer in asked}
+        other = Answer("persons" if "persons" in measures and "rows" not in measures else "rows")
+    return Block(
+        group_by,
+        tuple(asked),
+        tuple(sensitivities),
+        tuple(weights),
+        tuple(sigmas),
+        touched,
+        other,
+        0 if other is None else sensitivity(other, limit, plan.relation),
+        plan.relation == "add/remove" or 2 * limit.groups <= every,
+    )
 
 
 def _answer_sigma(statistic: Statistic, answer: Answer) -> float:

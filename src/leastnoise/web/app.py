@@ -54,6 +54,7 @@ def configuration(limits: Limits, names: Collection[str] = (), started: Callable
         application(limits, names, started),
         http=limited_protocol(limits.connections, limits.request_seconds, limits.answer_seconds),
         ws="none",
+        log_config=None,  # its own would close every log handler of the process, and with absl's the standard streams
         log_level="error",
         access_log=False,
         server_header=False,
