@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import json
 import math
+import random
 import re
 import signal
 import time
@@ -29,6 +30,7 @@ from selenium.webdriver.common.keys import Keys
 
 from leastnoise import PrivacyLoss, design, gaussian, laplace
 from leastnoise.cli import main
+from leastnoise.digits import uncertain
 from leastnoise.releases.plan_file import load_plan
 from leastnoise.web import work
 from leastnoise.web.setting import FIELDS, Setting, setting_from
@@ -694,11 +696,63 @@ def test_the_pointer_reads_upper_bounds_at_the_epsilon_it_shows(page: Page):
 
 def _number(text: str) -> float:
     """3.1·10⁻⁷ as people read it."""
-    plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-    if "10-" in plain:
-        mantissa, _, exponent = plain.rpartition("10")
-        return float(f"{mantissa.rstrip('·') or 1}e{exponent}")
-    return float(plain)
+    if found := re.fullmatch(r"(?:([0-9.]+)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", text):
+        exponent = found[2].translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+        return float(f"{found[1] or 1}e{exponent}")
+    return float(text.replace(",", ""))
+
+
+def _formatted(page: Page, name: str, arguments: list[Any]) -> list[Any]:
+    """What a function of format.js makes of each list of arguments, on the page itself."""
+    page.driver.set_script_timeout(PATIENCE)
+    return page.driver.execute_async_script(
+        """const [name, lists, done] = arguments;
+        import("/static/format.js").then((format) => done(lists.map((list) => format[name](...list))));""",
+        name,
+        arguments,
+    )
+
+
+def test_numbers_with_an_uncertainty_are_written_as_everywhere_else(page: Page):
+    """Digit by digit: `uncertain` of format.js is `leastnoise.digits.uncertain`."""
+    page.open()
+    choose = random.Random(7)
+    pairs = [
+        (choose.choice((1.0, -1.0)) * 10.0 ** choose.uniform(-6.0, 15.0), 10.0 ** choose.uniform(-9.0, 12.0)) for _ in range(2000)
+    ]
+    pairs += [(round(value, choose.randint(-3, 6)), round(width, choose.randint(-3, 6))) for value, width in pairs]
+    pairs += [(1e308, 0.5), (5e-324, 1e-3), (0.0, 1e23), (0.0, 0.0), (-0.004, 1.0), (1e300, 5e-324), (0.5, 9.96), (2.5, 30.0)]
+    lists = [[value, width, whole] for value, width in pairs for whole in (False, True)]
+    shown = _formatted(page, "uncertain", lists)
+    for (value, width, whole), texts in zip(lists, shown, strict=True):
+        assert tuple(texts) == uncertain(value, width, whole=whole), (value, width, whole)
+
+
+def test_bounds_are_written_on_their_side(page: Page):
+    page.open()
+    choose = random.Random(8)
+    lists = [[10.0 ** choose.uniform(-14.0, 6.0), digits] for _ in range(500) for digits in (2, 3, 6)]
+    for (value, digits), high, low in zip(lists, _formatted(page, "above", lists), _formatted(page, "below", lists), strict=True):
+        assert _number(low) <= value <= _number(high)
+        assert _number(high) - _number(low) <= 1.01 * value * 10.0 ** (1 - digits)
+
+
+@pytest.mark.parametrize("typed", ["1204", "1204.37", "-0.5", "298713", "about 7"])
+def test_the_example_and_every_error_bar_are_never_narrower_than_the_noise(page: Page, typed: str):
+    page.open(f"#by=sigma&sigma=7.9&answers=1&domain=real&value={urllib.parse.quote(typed)}")
+    reach = design(delta=1e-6, sigma=7.9).noise.interval(0.95)
+    _, width = uncertain(0.0, reach)
+    value, about = uncertain(float(typed), reach) if typed != "about 7" else (typed, width)
+    assert page.text("figure-value") == f"{value} patients"
+    assert page.text("figure-width") == f"± {about}"
+    assert page.text("mini-value") == f"{value} patients ± {about}"
+    assert f"at most {width} in 95 of 100 cases" in page.text("accuracy")
+    assert f"± {width} at 95 %" in page.text("status")
+    label = page.driver.find_element(By.CSS_SELECTOR, "#bars > svg").get_attribute("aria-label")
+    assert f"this design plus or minus {width}," in label
+    page.id("pin-a").click()
+    page.wait(lambda: "± at 95 %" in page.text("compare-body"), "the comparison")
+    assert f"± at 95 %{width}{width}" in page.text("compare-body")
 
 
 def test_the_drawn_curve_is_nowhere_below_the_judge(page: Page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
+import logging
 import os
 import select
 import signal
@@ -372,6 +373,23 @@ def test_when_all_places_wait_for_answers_the_oldest_makes_room(monkeypatch):
             assert request(server.port, "/")[0] == 200
             assert _is_ended(connections[0])
             until(lambda: sum(service._waiters.values()) == 2, "its question is withdrawn, the others are not")
+
+
+def test_the_log_handlers_of_the_process_stay_open():
+    """The server library's own logging closes every handler there is, and with absl's the standard streams."""
+    from leastnoise.web.app import Limits, configuration
+
+    class Watched(logging.Handler):
+        is_open = True
+
+        def close(self) -> None:
+            self.is_open = False
+            super().close()
+
+    handler = Watched()
+    configuration(Limits())
+    assert handler.is_open
+    handler.close()
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:

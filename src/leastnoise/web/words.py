@@ -8,6 +8,7 @@ from typing import Any
 
 from leastnoise.ball import BallNoise
 from leastnoise.designer.design import Design
+from leastnoise.digits import uncertain
 from leastnoise.lattice import LatticeNoise
 from leastnoise.web.setting import Setting
 
@@ -39,7 +40,8 @@ def sentences(design: Design, certainty: float) -> list[str]:
 
 def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
     """The noise beside that of the Gaussian law with the same guarantee."""
-    width = f"The noise moves an answer by at most {short(design.noise.interval(0.95))} in 95 of 100 cases"
+    _, reach = uncertain(0.0, design.noise.interval(0.95), whole=design.noise.domain == "integer")
+    width = f"The noise moves an answer by at most {reach} in 95 of 100 cases"
     if gaussian_sigma is None:
         return f"{width}."
     ratio = (gaussian_sigma / design.noise.std) ** 2

@@ -3,7 +3,7 @@
 
 import { ask, Refused } from "./ask.js";
 import { Controls } from "./controls.js";
-import { above, short } from "./format.js";
+import { above, halfWidthText } from "./format.js";
 import { copy, picture, save } from "./give.js";
 import { pinned, query, readAddress, START, unpinned, writeAddress } from "./state.js";
 import { blank, settled, showCompare, showCurve, showDesign, showExample, showKnown, showLaw, showNumbers } from "./views.js";
@@ -137,7 +137,7 @@ async function answered(wanted, signal) {
   give(answer);
   const seconds = (performance.now() - begun) / 1000;
   const how = answer.is_known ? "A known law, judged" : "Designed and proved";
-  say(`ε = ${above(answer.epsilon)}, ± ${short(answer.half_width)} at 95 %. ${how} in ${seconds.toFixed(2)} s.`);
+  say(`ε = ${above(answer.epsilon)}, ± ${halfWidthText(answer.half_width, answer.domain === "integer")} at 95 %. ${how} in ${seconds.toFixed(2)} s.`);
   const failures = [];
   const later = async (kind, show) => {
     try {

@@ -1,27 +1,39 @@
 // What the page shows of an answer: no numbers are made here, only laid out.
 
 import { barChart, clearChart, lineChart } from "./chart.js";
-import { above, below, element, lawClass, short, svg } from "./format.js";
+import { above, below, element, halfWidthText, lawClass, short, svg, uncertain } from "./format.js";
 
 const at = (id) => document.getElementById(id);
 
-/** "1,204 patients", or what was typed if it is no number. */
-function exampleText(state) {
+/** What was typed as the example, or null if it is no number. */
+function exampleNumber(state) {
   const value = Number(state.value.replace(/,/g, ""));
-  const shown = state.value.trim() && Number.isFinite(value) ? value.toLocaleString("en-US", { maximumFractionDigits: 12 }) : state.value;
-  return `${shown} ${state.unit}`.trim();
+  return state.value.trim() && Number.isFinite(value) ? value : null;
+}
+
+/** "1,204 patients" and "± 12", or what was typed as it is if it is no number. */
+function exampleTexts(state, halfWidth) {
+  const value = exampleNumber(state);
+  const isWhole = state.domain === "integer";
+  const [shown, width] = value === null ? [state.value, halfWidthText(halfWidth, isWhole)] : uncertain(value, halfWidth, isWhole);
+  return [`${shown} ${state.unit}`.trim(), `± ${width}`];
 }
 
 const title = (name) => name.charAt(0).toUpperCase() + name.slice(1);
-const widthText = (width, domain) => (domain === "integer" ? Math.round(width).toLocaleString("en-US") : short(width));
 
 /** The example, and its error bar if there is an answer for the setting. */
 export function showExample(state, answer) {
-  at("figure-value").textContent = exampleText(state);
-  if (!answer) return;
-  at("figure-width").textContent = `± ${widthText(answer.half_width, answer.domain)}`;
+  if (!answer) {
+    const value = exampleNumber(state);
+    const shown = value === null ? state.value : value.toLocaleString("en-US", { maximumFractionDigits: 12 });
+    at("figure-value").textContent = `${shown} ${state.unit}`.trim();
+    return;
+  }
+  const [value, width] = exampleTexts(state, answer.half_width);
+  at("figure-value").textContent = value;
+  at("figure-width").textContent = width;
   showBars(answer);
-  at("mini-value").textContent = `${exampleText(state)} ± ${widthText(answer.half_width, answer.domain)}`;
+  at("mini-value").textContent = `${value} ${width}`;
   at("mini-epsilon").textContent = `ε = ${above(answer.epsilon)}`;
 }
 
@@ -53,7 +65,7 @@ function showBars(answer) {
   const most = Math.max(...bars.map((bar) => bar.width));
   const middle = label + (width - label) / 2;
   const reach = (width - label) / 2 - 8;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${bars.length * 28 + 6}`, height: bars.length * 28 + 6, role: "img", "aria-label": `Error bars at the same guarantee: ${bars.map((bar) => `${bar.name} plus or minus ${short(bar.width)}`).join(", ")}` });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${bars.length * 28 + 6}`, height: bars.length * 28 + 6, role: "img", "aria-label": `Error bars at the same guarantee: ${bars.map((bar) => `${bar.name} plus or minus ${halfWidthText(bar.width, answer.domain === "integer" && bar.class === "law-ours")}`).join(", ")}` });
   bars.forEach((bar, index) => {
     const y = 16 + 28 * index;
     const half = (reach * bar.width) / most;
@@ -71,8 +83,9 @@ export function showKnown(state, known, isDesigning) {
   if (!known.laws.length) return;
   const best = known.laws[0];
   at("results").classList.add("is-preview");
-  at("figure-value").textContent = exampleText(state);
-  at("figure-width").textContent = `± ${state.domain === "integer" ? Math.ceil(best.half_width).toLocaleString("en-US") : above(best.half_width)} or less`;
+  const [value, width] = exampleTexts(state, best.half_width);
+  at("figure-value").textContent = value;
+  at("figure-width").textContent = `${width} or less`;
   at("tile-epsilon").textContent = `ε ≤ ${above(best.epsilon)}`;
   at("tile-sigma").textContent = `σ ≤ ${above(best.sigma)}`;
   at("accuracy").textContent = `${title(best.name)} noise gives this already.${isDesigning ? " The best noise is being designed." : ""}`;
@@ -216,7 +229,7 @@ export function showCompare(answer, pins, unpin) {
     ["sensitivity", (one) => short(one.sensitivity)],
     ["answers are", (one) => (one.domain === "integer" ? "whole numbers" : "real numbers")],
     ["σ", (one) => short(one.std, 4), (one) => -one.std],
-    ["± at 95 %", (one) => widthText(one.half_width, one.domain), (one) => -one.half_width],
+    ["± at 95 %", (one) => halfWidthText(one.half_width, one.domain === "integer"), (one) => -one.half_width],
     ["less variance than Gaussian", (one) => (ratio(one) ? `${ratio(one).toFixed(2)} ×` : "not known"), (one) => ratio(one) ?? 0],
     ["best guess about a person", (one) => `≤ ${(Math.ceil(one.guess * 1000) / 10).toFixed(1)} %`, (one) => -one.guess],
   ];
