@@ -107,6 +107,11 @@ def test_judgements_are_bounded_and_the_line_stays_above():
         assert drawn_at({"x": list(x), "y": list(y)}, k / 1000.0) >= math.exp(-3.0 * k) or math.exp(-3.0 * k) < 1e-300
 
 
+def test_the_curve_of_a_small_epsilon_fills_its_picture():
+    _, study = work.laws(work.known_study(Setting(0.001, None, 1e-6, 1, False, 1.0, "real"), "", False)[1])
+    assert study.design.epsilon <= work.curve(study)["epsilon"][-1] <= 5.0 * study.design.epsilon
+
+
 def test_noise_so_large_that_delta_alone_suffices_has_its_curve_and_numbers():
     _, study = work.laws(work.study(Setting(None, 1000.0, 0.01, 1, False, 1.0, "real"))[1])
     assert study.design.epsilon == 0.0

@@ -89,6 +89,14 @@ def test_beyond_the_designer_no_command_is_promised():
     assert answer["epsilon"] <= 0.001
 
 
+def test_a_known_law_that_is_worse_than_gaussian_noise_does_not_say_that_it_is_as_good():
+    """Gaussian noise of σ = 80,000 on whole numbers takes too long to judge, so Laplace noise is shown."""
+    answer, study = work.known_study(Setting(0.001, None, 1e-6, 1000, False, 1.0, "integer"), "Epsilon is too small.", False)
+    assert study.design.origin == "discrete Laplace"
+    assert answer["gaussian"]["variance_ratio"] < 0.6
+    assert "times the variance, less than this." in answer["accuracy"]
+
+
 def test_no_file_is_given_whose_guarantee_is_above_what_was_asked(monkeypatch):
     _, study = work.study(Setting(1.0, None, 1e-6, 1, False, 1.0, "integer"))
     other = work.artefact_of(work.study(Setting(5.0, None, 1e-6, 1, False, 1.0, "real"))[1].design)

@@ -45,6 +45,8 @@ def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
     if gaussian_sigma is None:
         return f"{width}."
     ratio = (gaussian_sigma / design.noise.std) ** 2
+    if ratio < 0.995:  # a known law that was found in a moment: on whole numbers wide Gaussian noise is not
+        return f"{width}. Gaussian noise with the same guarantee has {ratio:.2f} times the variance, less than this."
     if ratio < 1.005:
         return f"{width}. Gaussian noise does as well here."
     return f"{width}. Gaussian noise with the same guarantee has {ratio:.2f} times the variance."

@@ -34,7 +34,7 @@ _REACH = 6.0  # standard deviations that the picture of the laws shows on each s
 _POINTS = 240
 _CURVE_ROWS = 17  # of the privacy curve's table
 _CURVE_DEPTH = 1000.0  # the privacy curve is drawn from 1 down to δ divided by this
-_LEAST_END = 0.01  # ε up to which it is drawn at least
+_LEAST_END = 0.01  # ε up to which it is drawn where the guarantee has ε = 0
 _OURS = "this design"
 _NUMBERS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 100, 150, 200, 300, 500, 1000)
 
@@ -152,7 +152,7 @@ def curve(study: Study) -> dict[str, Any]:
     with the judge's bounds there, and for the picture a line that is nowhere below the truth."""
     best = study.design
     rival = max((rival.epsilon for rival in study.rivals if rival.name.endswith("Gaussian")), default=best.epsilon)
-    end = max(1.25 * max(best.epsilon, min(rival, 4.0 * best.epsilon)), _LEAST_END)
+    end = 1.25 * max(best.epsilon, min(rival, 4.0 * best.epsilon)) or _LEAST_END
     low = best.delta / _CURVE_DEPTH
     # Numbers that are shown as they are, since δ belongs to them and not to others nearby; and the guarantee's own ε, rounded up.
     rows = sorted({_three_digits(epsilon) for epsilon in np.linspace(0.0, end, _CURVE_ROWS)} | {words.rounded_up(best.epsilon, 6)})

@@ -26,7 +26,7 @@ function logTicks(low, high, wanted) {
   }
   const every = Math.max(1, Math.ceil((last - first + 1) / wanted));
   const found = [];
-  for (let exponent = last; exponent >= first; exponent -= every) found.push(10 ** exponent);
+  for (let exponent = last; exponent >= first; exponent -= every) found.unshift(10 ** exponent);
   return found;
 }
 
@@ -109,19 +109,20 @@ function key(series, x, y) {
 export function lineChart(place, spec) {
   drawn(place, spec, (width) => {
     const narrow = width < 460;
-    const left = 58;
+    const top = 12;
+    const bottom = 42;
+    const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
+    const heights = y.ticks(6).map((value) => [value, spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)]);
+    const left = 30 + LETTER * Math.max(4, ...heights.map(([, text]) => text.length)); // the axis has its name left of the numbers
     // Labels stand at the ends of their lines; where there is no room, below the picture.
     const right = narrow ? 10 : 30 + LETTER * Math.max(...spec.series.map((series) => series.label.length));
-    const top = 12;
     const legend = narrow ? rows(spec.series, width - 20) : [];
     const height = HEIGHT + 18 * legend.length;
-    const bottom = 42;
     const x = scale(spec.x.kind, spec.x.low, spec.x.high, left, width - right);
-    const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
     const picture = frame(width, height, spec);
-    for (const value of y.ticks(6)) {
+    for (const [value, text] of heights) {
       picture.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
-      picture.append(svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)));
+      picture.append(svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, text));
     }
     let beyond = -Infinity;
     for (const value of x.ticks(narrow ? 5 : 7)) {
@@ -138,7 +139,9 @@ export function lineChart(place, spec) {
     for (const rule of spec.rules ?? []) {
       if (rule.y !== undefined && inside(rule.y, spec.y)) {
         picture.append(svg("line", { class: "rule", x1: left, x2: width - right, y1: y(rule.y), y2: y(rule.y) }));
-        picture.append(svg("text", { x: left + 6, y: y(rule.y) - 5 }, rule.label));
+        // On the side where no dot is.
+        const isRight = (spec.dots ?? []).some((dot) => x(dot.x) < (left + width - right) / 2);
+        picture.append(svg("text", { x: isRight ? width - right - 6 : left + 6, y: y(rule.y) - 5, "text-anchor": isRight ? "end" : "start" }, rule.label));
       }
       if (rule.x !== undefined && inside(rule.x, spec.x)) {
         picture.append(svg("line", { class: "rule", x1: x(rule.x), x2: x(rule.x), y1: top, y2: HEIGHT - bottom }));
@@ -163,8 +166,10 @@ export function lineChart(place, spec) {
     for (const dot of spec.dots ?? []) {
       if (!inside(dot.x, spec.x) || !inside(dot.y, spec.y)) continue;
       picture.append(svg("circle", { class: `dot ${dot.class}`, cx: x(dot.x), cy: y(dot.y), r: 6 }));
-      const above = y(dot.y) > top + 30;
-      picture.append(svg("text", { class: `label ${dot.class}`, x: x(dot.x) - 9, y: y(dot.y) + (above ? -9 : 18), "text-anchor": "end" }, dot.label));
+      const isAbove = y(dot.y) > top + 8;
+      const hasRoom = x(dot.x) - 9 - LETTER * dot.label.length > left;
+      const place = { x: x(dot.x) + (hasRoom ? -9 : 9), y: y(dot.y) + (isAbove ? -9 : 18), "text-anchor": hasRoom ? "end" : "start" };
+      picture.append(svg("text", { class: `label mark ${dot.class}`, ...place }, dot.label));
     }
     pointed(place, picture, spec, x, { left, right: width - right, top, bottom: HEIGHT - bottom });
     return picture;
@@ -174,7 +179,7 @@ export function lineChart(place, spec) {
 /** Bars from 0: spec = {title, summary, x: {label}, bars: [{name, class, value, text}], table}. */
 export function barChart(place, spec) {
   drawn(place, spec, (width) => {
-    const left = width < 460 ? 112 : 140;
+    const left = 12 + LETTER * Math.max(...spec.bars.map((bar) => bar.name.length));
     const right = 62;
     const row = Math.min(40, Math.max(27, 250 / spec.bars.length));
     const height = row * spec.bars.length + 46;

@@ -85,7 +85,6 @@ async function refresh() {
     if (!signal.aborted) busy(false);
   } catch (error) {
     if (signal.aborted) return; // a newer question speaks
-    busy(false);
     if (error instanceof Refused) {
       forget();
       asked = wanted;
@@ -95,6 +94,7 @@ async function refresh() {
       controls.showErrors({});
       notice(error.message);
     }
+    busy(false);
   }
 }
 
@@ -106,24 +106,26 @@ async function answered(wanted, signal) {
   const quick = new AbortController();
   signal.addEventListener("abort", () => quick.abort(), { once: true });
   let isDesigning = true;
-  let known = null;
-  const preview = () => {
+  let asking = null;
+  const preview = async () => {
+    asking ??= ask("known", wanted, quick.signal, () => {}).catch(() => null);
+    const known = await asking;
     if (!known || quick.signal.aborted || !isWanted()) return;
     controls.showErrors({});
     showKnown(state, known, isDesigning);
   };
-  const first = setTimeout(async () => {
-    known = await ask("known", wanted, quick.signal, () => {}).catch(() => null);
-    preview();
-  }, HEAD_START);
+  const first = setTimeout(preview, HEAD_START);
   let answer;
   try {
     answer = await ask("design", wanted, signal, told);
     quick.abort();
   } catch (error) {
-    if (error instanceof Refused) quick.abort();
+    if (error instanceof Refused) {
+      quick.abort();
+      throw error;
+    }
     isDesigning = false;
-    preview(); // without a design the known laws are all there is to say
+    await preview(); // without a design the known laws are all there is to say
     throw error;
   } finally {
     clearTimeout(first);
@@ -145,7 +147,7 @@ async function answered(wanted, signal) {
       if (isWanted()) show(found);
     } catch (error) {
       if (signal.aborted) throw error;
-      failures.push(error.message); // this picture stays empty; the answer stands without it
+      failures.push(`A picture is missing. ${error.message}`); // the answer stands without it
     }
   };
   await Promise.all([

@@ -3,6 +3,7 @@
 import { barChart, clearChart, lineChart } from "./chart.js";
 import { above, below, element, halfWidthText, lawClass, short, svg, uncertain } from "./format.js";
 
+const UNKNOWN = "not known";
 const at = (id) => document.getElementById(id);
 
 /** What was typed as the example, or null if it is no number. */
@@ -40,16 +41,18 @@ export function showExample(state, answer) {
 /** Nothing is known for this setting yet: no number, sentence, picture or code of another one stays. The cards keep their height. */
 export function blank(state) {
   for (const card of document.querySelectorAll("#results > .card")) card.style.minHeight = `${card.offsetHeight}px`;
-  at("results").classList.remove("is-preview");
+  at("results").classList.add("is-preview");
   showExample(state, null);
-  for (const name of ["figure-width", "accuracy", "mini-value", "mini-epsilon", "code-python", "code-command", "code-plan"]) at(name).textContent = "";
+  at("figure-width").textContent = "± …";
+  for (const name of ["accuracy", "mini-value", "mini-epsilon", "code-python", "code-command", "code-plan"]) at(name).textContent = "";
   for (const name of ["epsilon", "sigma", "ratio", "guess"]) at(`tile-${name}`).textContent = "…";
   for (const name of ["bars", "sentences", "proof"]) at(name).replaceChildren();
   for (const name of ["law", "curve", "numbers", "rivals"]) clearChart(at(name));
 }
 
-/** The cards are as high as what is in them. */
+/** Nothing more will come: the cards are as high as what is in them, and what there is no number for says so. */
 export function settled() {
+  for (const place of document.querySelectorAll(".tiles dd, #figure-width")) place.textContent = place.textContent.replace("…", UNKNOWN);
   for (const card of document.querySelectorAll("#results > .card")) card.style.minHeight = "";
 }
 
@@ -82,7 +85,6 @@ export function showKnown(state, known, isDesigning) {
   at("code-command").textContent = known.command;
   if (!known.laws.length) return;
   const best = known.laws[0];
-  at("results").classList.add("is-preview");
   const [value, width] = exampleTexts(state, best.half_width);
   at("figure-value").textContent = value;
   at("figure-width").textContent = `${width} or less`;
@@ -98,7 +100,9 @@ export function showDesign(state, answer) {
   at("tile-epsilon").textContent = `ε = ${above(answer.epsilon)}`;
   at("tile-sigma").textContent = `σ = ${short(answer.std, 4)}`;
   const ratio = answer.gaussian.variance_ratio;
-  at("tile-ratio").textContent = ratio ? `${ratio.toFixed(2)} ×` : "not known";
+  const isMore = ratio && ratio < 1; // a known law in the place of a design that takes too long may need more than Gaussian noise
+  at("tile-ratio").textContent = ratio ? `${(isMore ? 1 / ratio : ratio).toFixed(2)} ×` : UNKNOWN;
+  at("ratio-name").textContent = `${isMore ? "more" : "less"} variance than Gaussian noise with the same guarantee`;
   at("tile-guess").textContent = `≤ ${(Math.ceil(answer.guess * 1000) / 10).toFixed(1)} %`;
   at("sentences").replaceChildren(...answer.sentences.map((sentence) => element("li", {}, sentence)));
   showRivals(answer);
@@ -230,7 +234,7 @@ export function showCompare(answer, pins, unpin) {
     ["answers are", (one) => (one.domain === "integer" ? "whole numbers" : "real numbers")],
     ["σ", (one) => short(one.std, 4), (one) => -one.std],
     ["± at 95 %", (one) => halfWidthText(one.half_width, one.domain === "integer"), (one) => -one.half_width],
-    ["less variance than Gaussian", (one) => (ratio(one) ? `${ratio(one).toFixed(2)} ×` : "not known"), (one) => ratio(one) ?? 0],
+    ["less variance than Gaussian", (one) => (ratio(one) ? `${ratio(one).toFixed(2)} ×` : UNKNOWN), (one) => ratio(one) ?? 0],
     ["best guess about a person", (one) => `≤ ${(Math.ceil(one.guess * 1000) / 10).toFixed(1)} %`, (one) => -one.guess],
   ];
   const bestOf = (score) => Math.max(...columns.map(([, one]) => (settled(one) ? score(one) : -Infinity)));
