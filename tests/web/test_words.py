@@ -33,6 +33,16 @@ def found(request):
     return work.study(request.param)
 
 
+@pytest.mark.parametrize("domain", ["integer", "real"])
+def test_a_setting_goes_to_the_designer_as_it_is(monkeypatch, domain):
+    """Which laws serve whole numbers is the designer's business: nothing here narrows it down."""
+    asked = []
+    monkeypatch.setattr(work, "design", lambda **request: asked.append(request) or design(**request))
+    work.study(Setting(1.0, None, 1e-6, 3, True, 2.0, domain))
+    given = {"delta": 1e-6, "epsilon": 1.0, "sensitivity": 2.0, "compositions": 1, "batch": 3, "domain": domain}
+    assert asked == [given]
+
+
 def test_the_python_code_runs_and_makes_the_same_design(found, capsys):
     answer, study = found
     scope: dict = {}
