@@ -711,7 +711,8 @@ def _formatted(page: Page, name: str, arguments: list[Any]) -> list[Any]:
     page.driver.set_script_timeout(PATIENCE)
     return page.driver.execute_async_script(
         """const [name, lists, done] = arguments;
-        import("/static/format.js").then((format) => done(lists.map((list) => format[name](...list))));""",
+        import("/static/format.js").then(
+          (format) => done(lists.map((list) => format[name](...list)))).catch((error) => done([error]));""",
         name,
         arguments,
     )
