@@ -46,9 +46,9 @@ def uncertain(value: float, half_width: float, *, whole: bool = False) -> tuple[
         return _plain(shown), _plain(reach)
 
 
-def with_uncertainty(value: float, half_width: float) -> str:
+def with_uncertainty(value: float, half_width: float, *, whole: bool = False) -> str:
     """`uncertain` as one text: 17.23 ± 0.52."""
-    return " ± ".join(uncertain(value, half_width))
+    return " ± ".join(uncertain(value, half_width, whole=whole))
 
 
 def _bound(value: float, digits: int, rounding: str) -> str:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.errors import PlanError
+from leastnoise.errors import PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.cautions import cautions
@@ -36,6 +36,7 @@ from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
+from leastnoise.releases.sealed import SealedTable
 from leastnoise.releases.table import Counts, Table, aggregate, open_table
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
@@ -84,8 +85,8 @@ class Release:
         text = json.dumps([self.plan.hash, [row.as_dict() for row in self.rows]], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
-    def value(self, statistic: str, group: str = "") -> float:
-        """One published number by name."""
+    def value(self, statistic: str, group: str = "") -> float | None:
+        """One published number by name; None where there are too few values to say."""
         for row in self.rows:
             if (row.statistic, row.group) == (statistic, group):
                 return row.value
@@ -112,11 +113,12 @@ class Release:
 
     def to_pandas(self) -> Any:
         """The numbers as a pandas frame."""
-        return extra("pandas", "tables").DataFrame([row.as_dict() for row in self.rows])
+        return extra("pandas", "tables").DataFrame(report.records(self))
 
     def to_arrow(self) -> Any:
         """The numbers as an Arrow table."""
-        return extra("pyarrow", "tables").Table.from_pylist([row.as_dict() for row in self.rows], schema=_schema())
+        records = report.records(self)
+        return extra("pyarrow", "tables").Table.from_pylist(records, schema=_schema(records[0]))
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, also written to `path` if given."""
@@ -156,15 +158,21 @@ def release(
     prepared: Mechanism | None = None,
     entropy: Entropy | None = None,
     not_private: bool = False,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
 
     `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one nothing adds up what several
-    releases cost. `table` (an ibis table of any engine, a pandas, polars or pyarrow table) takes the place of the plan's source.
+    releases cost. `table` (a pandas, polars, pyarrow or Spark table, or an ibis table of any engine)
+    takes the place of the plan's source.
     `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
     being done and its share. `entropy` is for tests: any other source than the operating system's
-    needs `not_private=True`, and the result, its files and the ledger say so.
+    needs `not_private=True`, and the result, its files and the ledger say so. `scratch` is a folder in
+    which DuckDB makes a private one for the rows that memory has no room for, by default the system's. `sealed` scans the
+    plan's file in a process that can read it and nothing else, on Linux; where the system has no such thing, nothing is
+    scanned.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
@@ -179,7 +187,9 @@ def release(
     dataset = wanted.dataset or wanted.name
     if ledger is not None and not ledger.preview(dataset, made.spends, relation=wanted.relation).allowed:
         _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
-    opened = open_table(wanted, table)
+    if sealed and table is not None:
+        raise UnsupportedError("A sealed scan is of the file that a plan declares: leave out table, or sealed.")
+    opened = SealedTable(wanted, made.blocks, scratch=scratch) if sealed else open_table(wanted, table, scratch=scratch)
     try:
         entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source)
         counts = _counted(wanted, opened, made, told)
@@ -201,7 +211,7 @@ def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: En
     return ledger.spend(dataset, made.spends, **told, relation=plan.relation).id
 
 
-def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
+def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress) -> list[Counts]:
     """The integers of every block, one scan each."""
     counted = []
     for b, block in enumerate(made.blocks):
@@ -210,7 +220,10 @@ def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[
             told("scanning the table", (b + share) / len(made.blocks))
 
         scanning(0.0)
-        counted.append(aggregate(plan, table, block, scanning))
+        if isinstance(table, SealedTable):
+            counted.append(table.counts(b, scanning))
+        else:
+            counted.append(aggregate(plan, table, block, scanning))
     told("scanning the table", 1.0)
     return counted
 
@@ -239,7 +252,7 @@ def _written(text: str, path: str | PathLike[str] | None) -> str:
     return text
 
 
-def _schema() -> Any:
+def _schema(record: dict[str, Any]) -> Any:
     arrow = extra("pyarrow", "tables")
-    texts = [(name, arrow.string()) for name in ("statistic", "kind", "group")]
-    return arrow.schema(texts + [(name, arrow.float64()) for name in ("value", "noise_std", "half_width_95", "unprocessed")])
+    numbers = ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")
+    return arrow.schema([(name, arrow.float64() if name in numbers else arrow.string()) for name in record])

@@ -8,7 +8,7 @@ from typing import Any
 
 from leastnoise.ball import BallNoise
 from leastnoise.designer.design import Design
-from leastnoise.digits import uncertain
+from leastnoise.digits import above, uncertain
 from leastnoise.lattice import LatticeNoise
 from leastnoise.web.setting import Setting
 
@@ -68,7 +68,7 @@ def _factor(epsilon: float) -> str:
     """e^ε, rounded up: it is an upper bound."""
     if epsilon > 16.0:
         return f"10^{math.ceil(epsilon / math.log(10.0))}"
-    return short(rounded_up(math.exp(epsilon), 3))
+    return above(math.exp(epsilon), 3)
 
 
 def odds(probability: float) -> str:
