@@ -79,6 +79,7 @@ Rule = Literal["adaptive", "fixed in advance"]
 RULES = ("adaptive", "fixed in advance")
 FAILURES = 0.05  # share of δ set aside for failures: ε rises by about 0.05/(α−1), 0.2 % at ε = 1.7 and δ = 1e-6
 TRIMMED = 0.04  # share of that which one release may use for its rarest losses: 25 releases can
+SMALLEST = 1e-3  # of ε, and of the failures, below which nothing more can be released
 _MOST_ORDERS = 64
 _BISECTIONS = 64
 _SUM_ROUNDING = 1.0 + 1e-11  # more than the rounding of the probabilities behind a failure: 2e-12 for 100 joint answers
@@ -305,6 +306,19 @@ def filter_epsilon(total: Charge, budget: Budget) -> float:
                 high = middle
         value += slope * (high - low)
     return max(value, 0.0) * (1.0 + 1e-13) + 1e-13
+
+
+def can_follow(total: Charge, spent: float, budget: Budget) -> bool:
+    """Whether anything worth a name could be released after `total`: something `SMALLEST` of ε alone, with no δ to speak of.
+
+    What is ε₀-private has D_α ≤ min(ε₀, α ε₀²/2) (Bun and Steinke 2016, Prop. 3.3).
+    """
+    least = SMALLEST * budget.epsilon
+    if budget.rule != "adaptive":
+        return spent + least <= budget.epsilon
+    ends = SMALLEST * FAILURES * budget.delta
+    more = Charge(tuple(min(least, 0.5 * order * least**2) for order in budget.orders), least, ends)
+    return filter_epsilon(total.plus(more), budget) <= budget.epsilon
 
 
 def tight_epsilon(draws: Iterable[tuple[SingleLoss, int]], delta: float) -> float:

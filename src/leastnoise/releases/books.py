@@ -24,6 +24,7 @@ from leastnoise.releases.accounting import (
     Charge,
     Rule,
     Spend,
+    can_follow,
     charge,
     filter_epsilon,
     nothing,
@@ -75,8 +76,8 @@ class Preview:
     """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what
     every release costs alone, each at the δ of the data set (simple composition would add up their δ
     as well). `epsilon_if_fixed` is that of `Entry`: for the first release of a data set, what it costs
-    if it is also the last. `releases` counts it. `last`: it is allowed only as the last, and nothing
-    will be allowed after it."""
+    if it is also the last. `releases` counts it. `last`: nothing could be allowed after it, so it is
+    allowed only if it is said to be the last; nothing is `remaining` then."""
 
     epsilon_before: float
     epsilon_after: float
@@ -91,8 +92,8 @@ class Preview:
 @dataclass(frozen=True)
 class Dataset:
     """A budget and what is spent of it. By the adaptive rule `spent` holds at the moment you stop,
-    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: the only release was
-    allowed as the last one, and nothing will be allowed after it."""
+    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: nothing will be allowed
+    any more, whatever is asked for."""
 
     name: str
     epsilon: float
@@ -108,8 +109,9 @@ class Dataset:
 
     @property
     def remaining(self) -> float:
-        """What is left of ε. Under composition a release may cost more, or less, than its ε alone: ask `preview`."""
-        return max(self.epsilon - self.spent, 0.0)
+        """What is left of ε; 0 where nothing will be allowed any more. Under composition a release may cost more, or less, than
+        its ε alone: ask `preview`."""
+        return 0.0 if self.closed else max(self.epsilon - self.spent, 0.0)
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,11 @@ class Account:
 
     @property
     def closed(self) -> bool:
+        """Whether nothing can be released any more."""
+        return self.releases > 0 and not can_follow(self.total, self.epsilon, self.budget)
+
+    @property
+    def was_last(self) -> bool:
         """Whether its one release was allowed only as the last: by its tight ε, the filter being beyond the budget already."""
         budget = self.budget
         return budget.rule == "adaptive" and self.releases == 1 and not filter_epsilon(self.total, budget) <= budget.epsilon
@@ -381,7 +388,7 @@ class Prices:
         uses, total = added(account.uses, draws), self.total_after(connection, account, draws)
         tight = self.tight(connection, account.budget, uses)
         epsilon = epsilon_at_rule(account.budget, total, tight, account.releases + 1)
-        if account.closed:  # whatever the rounding of the next filter does
+        if account.was_last:  # whatever the rounding of the next filter does
             epsilon = max(epsilon, filter_epsilon(account.total, account.budget))
         return replace(
             account,
@@ -442,21 +449,56 @@ def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases
 
 
 def advice(before: Account, after: Account) -> str:
-    """What to do about a refusal that a smaller ε would not mend."""
-    aside = FAILURES * after.budget.delta
-    if before.closed:
+    """What stands against a refused release, where it is not its ε alone. Nothing is advised that was not computed."""
+    budget = after.budget
+    aside, used = FAILURES * budget.delta, before.total.failure
+    if before.was_last:
         return (
             "Its first release was within the budget only as the last one, by tight composition, so "
-            "nothing can follow it, however small: data that are to be asked again need a first "
-            "release that leaves the adaptive rule some budget."
+            "nothing can follow it, however small."
         )
-    if after.budget.rule != "adaptive" or after.total.failure <= aside:
+    if before.closed:
+        return "Nothing more can be released from it, however small."
+    if budget.rule != "adaptive" or after.total.failure <= aside:
         return ""
-    return (
-        f"Its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g} over all releases, and of "
-        f"delta={after.budget.delta:g} the adaptive rule sets aside {aside:.2g} for that: plan releases with a delta of "
-        f"{after.budget.delta / 1000:.0e} or less, or declare the budget with a larger delta."
+    said = (
+        f"Its noise ends where a neighbour's goes on, with probability {after.total.failure - used:.2g}, and of "
+        f"delta={budget.delta:g} the adaptive rule has {aside - used:.2g} left for that."
     )
+    longer = filter_epsilon(replace(after.total, failure=used), budget)
+    if longer > budget.epsilon:
+        return said
+    return f"{said} If it ended later, for a delta of {(aside - used) / 2:.1g} or less, it would come to about {longer:.4g}."
+
+
+def would_be_last(name: str, after: Account) -> str:
+    """Why nothing could follow a release that is allowed."""
+    budget = after.budget
+    start = f"The release is refused: it is within the budget of {name!r}, but nothing could ever be released after it, because "
+    if after.total.failure > FAILURES * budget.delta:
+        return (
+            f"{start}its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g}, and of "
+            f"delta={budget.delta:g} only {FAILURES * budget.delta:.2g} is for that where more is to follow."
+        )
+    if after.was_last:
+        return f"{start}it costs epsilon={after.epsilon:.6g} only if it is the last; else it is more than {budget.epsilon:g}."
+    return f"{start}it takes epsilon={after.epsilon:.6g} of {budget.epsilon:g}."
+
+
+def delta_share(account: Account, releases: int) -> float:
+    """The δ to design a release for, so that `releases` of them fit: half of what is set aside for the ends of laws and not
+    used yet, shared by those that are still to come.
+
+    A law that is (ε, δ)-private ends with a probability of at most δ. The other half is for rare large losses, which the filter
+    may count as failures too, and for releases beyond that number.
+    """
+    left = FAILURES * account.budget.delta - account.total.failure
+    if not left > 0.0:
+        raise LedgerError(
+            f"Of delta={account.budget.delta:g} nothing is left for the ends of laws: state the delta of the plan, and see what "
+            "the ledger says."
+        )
+    return 0.5 * left / max(releases - account.releases, 1)
 
 
 def stored_law(connection: sqlite3.Connection, law_hash: str) -> Noise | PrivacyLoss:

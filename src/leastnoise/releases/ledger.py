@@ -40,9 +40,11 @@ from leastnoise.releases.books import (
     Prices,
     advice,
     budget_event,
+    delta_share,
     entry_of,
     release_event,
     stored_law,
+    would_be_last,
 )
 
 __all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend"]
@@ -100,13 +102,22 @@ class Ledger:
         return self.dataset(name)
 
     def spend(
-        self, dataset: str, spends: Sequence[Spend], *, plan_hash: str, note: str = "", stamp: str = "", relation: str = ""
+        self,
+        dataset: str,
+        spends: Sequence[Spend],
+        *,
+        plan_hash: str,
+        note: str = "",
+        stamp: str = "",
+        relation: str = "",
+        last: bool = False,
     ) -> Entry:
         """Record a release before it is revealed, or refuse it with a BudgetExceededError.
 
         `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance), `relation` which
-        tables are neighbours: all releases of a data set that state it must state the same. Nothing that depends on the data may
-        leave the process before this returns.
+        tables are neighbours: all releases of a data set that state it must state the same. A release after which nothing could
+        be released any more is refused with a LedgerError unless it is said to be the `last`. Nothing that depends on the data
+        may leave the process before this returns.
         """
         name, items = dataset_name(dataset), _checked(spends)
         texts = {
@@ -124,6 +135,8 @@ class Ledger:
             after = self._prices.after(connection, account, laws.draws)
             if not after.epsilon <= account.budget.epsilon:
                 raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, advice(account, after))
+            if after.closed and not last:
+                raise LedgerError(f"{would_be_last(name, after)} If it is meant to be the last, say so: --last, or last=True.")
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
             event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
@@ -162,11 +175,17 @@ class Ledger:
             epsilon_after=after.epsilon,
             simple_sum=after.simple_sum,
             allowed=allowed,
-            remaining=max(budget - after.epsilon, 0.0),
+            remaining=0.0 if after.closed else max(budget - after.epsilon, 0.0),
             epsilon_if_fixed=after.epsilon_if_fixed,
             releases=after.releases,
             last=allowed and after.closed,
         )
+
+    def delta_share(self, dataset: str, releases: int) -> float:
+        """The δ for the next release of a data set, so that `releases` of them fit into its own."""
+        name, count = dataset_name(dataset), positive_integer("releases", releases)
+        with self._reading() as (_, books):
+            return delta_share(books.account(name), count)
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Every data set, in the order of declaration."""

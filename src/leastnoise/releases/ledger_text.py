@@ -23,7 +23,7 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
     if entries:
         head = ["id", "time (UTC)", "data set", "draws", "spent", "if laws fixed", "simple sum", "plan", "law", "state"]
         text += "\n" + _table(head, [_entry_row(entry) for entry in entries])
-    closed = "\nleft: closed where the only release was allowed as the last one." if any(one.closed for one in datasets) else ""
+    closed = "\nleft: closed where nothing more can be released, however small." if any(one.closed for one in datasets) else ""
     return text + (
         "\nspent: the epsilon that the budget limits, by the rule of the data set. Adaptive: it holds at the moment you stop, also"
         "\n  where the answers made you stop. Fixed in advance: it holds for a number of releases that was fixed in advance too."
