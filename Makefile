@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 # One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo pictures docs test check bench paper clean
+.PHONY: demo pictures docs test portable lint check bench mutants paper clean
+.DELETE_ON_ERROR:
+
+# Tests keep what they ran through in .coverage, for the packages named in pyproject.toml.
+COVERED := --cov --cov-report=
 
 # Designs noise, releases ten means of two tables, writes reports and pictures to out/demo.
 demo: $(VENV)/.demo
@@ -20,14 +24,31 @@ pictures: $(VENV)/.demo
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs out/docs
 
+# Every test; what they ran through is kept in .coverage for `make check`.
 test: $(VENV)/.dev
 	bash tests/system-packages.sh
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 $(COVERED)
 
-check: $(VENV)/.dev
+# The tests of numbers again, as other processors compute.
+portable: $(VENV)/.dev
+	$(BIN)/python tests/processors.py
+
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Lint, formatting, types and coverage. The tests run only if something has changed since they last did.
+check: lint .coverage
+	$(BIN)/python tests/covered.py
+
+.coverage: $(VENV)/.dev $(shell find src tests -name '*.py')
+	bash tests/system-packages.sh
+	$(BIN)/python -m pytest -n 2 $(COVERED) tests/privacy tests/releases tests/interop tests/test_sampling_*.py tests/test_ball.py
+
+# Whether a test notices when the code a guarantee rests on is wrong: half an hour of tests against wrong versions of it.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m benchmarks mutants
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -37,7 +58,7 @@ paper: $(VENV)/.dev
 	$(BIN)/python -m leastnoise.paper all --out paper
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -13,21 +13,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+TESTS = Path(__file__).resolve().parent
 # numpy's names for vector units, of its older releases and of 2.4.
 _AVX512 = ("AVX512F", "AVX512CD", "AVX512_SKX", "AVX512_CLX", "AVX512_CNL", "AVX512_ICL", "AVX512_SPR", "X86_V4")
 _AVX2 = ("AVX2", "FMA3", "X86_V3")
 
 
+def usable() -> set[str]:
+    """The vector units that numpy uses in this process and can be told not to."""
+    try:
+        from numpy._core import _multiarray_umath as found
+    except ImportError:  # numpy 1
+        from numpy.core import _multiarray_umath as found  # type: ignore[no-redef]
+    return {name for name in found.__cpu_dispatch__ if found.__cpu_features__.get(name)}
+
+
 def units() -> set[str]:
-    """The vector units that numpy would use here and can be told not to."""
-    code = (
-        "import numpy\n"
-        "core = getattr(numpy, '_core', None) or numpy.core\n"
-        "found = core._multiarray_umath\n"
-        "print(*(name for name in found.__cpu_dispatch__ if found.__cpu_features__.get(name)))"
-    )
+    """The same for this machine, whatever is turned off already."""
+    code = "import processors; print(*processors.usable())"
     here = {name: value for name, value in os.environ.items() if name != "NPY_DISABLE_CPU_FEATURES"}
-    return set(subprocess.run([sys.executable, "-c", code], env=here, capture_output=True, text=True, check=True).stdout.split())
+    run = subprocess.run([sys.executable, "-c", code], env=here, cwd=TESTS, capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
 
 
 def environments() -> dict[str, dict[str, str]]:
@@ -49,11 +55,11 @@ def environments() -> dict[str, dict[str, str]]:
 
 def main(arguments: list[str]) -> int:
     """Run them all, also after one that failed; the number of runs that did."""
-    tests, failed = Path(__file__).parent, []
+    failed = []
     for name, settings in environments().items():
         print(f"--- {name}: {' '.join(f'{key}={value!r}' for key, value in settings.items())}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "portable", *(arguments or ["-n", "2"]), str(tests)]
-        if subprocess.run(command, env={**os.environ, **settings}, cwd=tests.parent, check=False).returncode:
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "portable", *(arguments or ["-n", "2"]), str(TESTS)]
+        if subprocess.run(command, env={**os.environ, **settings}, cwd=TESTS.parent, check=False).returncode:
             failed.append(name)
     print(f"Failed: {', '.join(failed)}." if failed else "The same on every processor that this one can stand for.")
     return len(failed)

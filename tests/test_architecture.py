@@ -11,7 +11,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "leastnoise"
 # A layer may import from itself and from the layers before it, never from a later one.
 LAYERS = [
     {"errors", "digits"},
-    {"shells", "steps"},
+    {"shells", "steps", "extras"},
     {"overlap", "cost"},
     {"noise"},
     {"closed_form", "lattice"},

@@ -181,6 +181,31 @@ def test_floating_point_does_not_decide_what_it_cannot():
     assert wrong > 0
 
 
+def test_uniforms_too_near_their_ends_draw_more_bits():
+    """A radius is known to 5/8 of its bits only where its uniform is not within 2^(−bits/4) of 0 or 1: with 256 bits of which the
+    first 64 are zeros it is not, with 512 it is."""
+    layout = _Layout(2)
+    row = words(InsecureSeededEntropy(8), layout.words).tolist()
+    row[0] = 0
+
+    class Counted(InsecureSeededEntropy):
+        taken = 0
+
+        def take(self, count):
+            self.taken += count
+            return super().take(count)
+
+    entropy = Counted(11)
+    found = decided(layout, row, Fraction(1000), entropy)
+    assert entropy.taken == layout.radii * 48 + (layout.pairs + layout.extra) * 56  # 512 bits of each, from 128 and 64
+    entropy = InsecureSeededEntropy(11)
+    more = [[int.from_bytes(entropy.take(count), "little") for _ in range(number)]
+            for count, number in ((16, 3), (24, 2), (32, 3), (32, 2))]  # fmt: skip
+    uniforms = [(row[i] << 64 | row[3 + i]) << 384 | more[0][i] << 256 | more[2][i] for i in range(3)]
+    angles = [row[6 + i] << 448 | more[1][i] << 256 | more[3][i] for i in range(2)]
+    assert found == [math.floor(place + Fraction(1, 2)) for place in precise(layout, uniforms, angles, 512, Fraction(1000))]
+
+
 def test_undecided_roundings_draw_more_bits():
     """At a half-integer 256 bits do not decide; with the words at hand the answer then depends on the bits that follow."""
     layout = _Layout(2)
@@ -231,7 +256,7 @@ def test_release_adds_the_noise_to_the_snapped_answers():
     pitch = public_pitch(noise.step, noise.domain)
     assert pitch == Fraction(1, 8 * 2**16)
     answers = np.array([[0.1, -2.0, 3e5], [1 / 3, 0.0, 7.0]])
-    released = release(noise, answers, entropy=InsecureSeededEntropy(1))
+    released = release(noise, answers, entropy=InsecureSeededEntropy(1), not_private=True)
     alone = draw(noise, 2, entropy=InsecureSeededEntropy(1))
     snapped = [[math.floor(Fraction(x) / pitch + Fraction(1, 2)) for x in row] for row in answers.tolist()]
     assert (released.integers - alone.integers).tolist() == snapped
@@ -253,7 +278,7 @@ def test_snapping_keeps_the_distance_that_is_judged():
     noise = sphere(8.0, 6)
     a = rng.normal(size=(500, 6)) * 50
     b = a + rng.choice([-1.0, 1.0], size=a.shape)
-    same = [release(noise, x, entropy=InsecureSeededEntropy(3)).integers for x in (a, b)]
+    same = [release(noise, x, entropy=InsecureSeededEntropy(3), not_private=True).integers for x in (a, b)]
     distance = np.linalg.norm((same[0] - same[1]).astype(float), axis=1)
     pitches = float(1 / public_pitch(noise.step, noise.domain))
     assert np.abs(same[0] - same[1]).max() <= math.ceil(pitches)

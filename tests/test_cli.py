@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from leastnoise.cli import main
+from leastnoise.extras import installing
 
 
 def run(*arguments: str):
@@ -235,14 +236,14 @@ def test_the_script_and_the_module_are_one_program():
 def test_without_the_extra_it_says_what_to_install():
     done = program("--version", before="sys.modules['click'] = None")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "leastnoise: The command line needs click: pip install 'leastnoise[cli]'\n"
+    assert done.stderr == "leastnoise: The command line needs click: " + installing("cli") + "\n"
 
 
 def test_a_package_that_is_missing_later_is_one_sentence_too():
     before = "import leastnoise.cli.laws as laws\nlaws.print_comparison = lambda *_, **__: __import__('rich.table')\n"
     done = program("compare", "--delta", "1e-6", "--sigma", "1", before=f"{before}sys.modules['rich'] = None")
     assert done.returncode == 2
-    assert done.stderr == "leastnoise: This needs rich: pip install 'leastnoise[cli]'.\n"
+    assert done.stderr == "leastnoise: This needs rich: " + installing("cli") + ".\n"
 
 
 def test_a_bug_says_where_and_shows_no_value():

@@ -16,6 +16,7 @@ pytest.importorskip("matplotlib")
 from leastnoise.cli import main
 from leastnoise.cli import tables as cli_tables
 from leastnoise.designer.compare import Row
+from leastnoise.extras import installing
 
 COMMANDS = {
     "design": ("design", "--delta", "1e-6", "--sigma", "8", "--compositions", "10"),
@@ -66,7 +67,7 @@ def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run(*COMMANDS["account"], "--plot", str(tmp_path / "picture.png"))
     assert result.exit_code == 2
-    assert result.stderr.strip().endswith("pip install 'leastnoise[plots]'.")
+    assert result.stderr.strip().endswith(installing("plots") + ".")
     assert len(result.stderr.strip().splitlines()) == 1
 
 

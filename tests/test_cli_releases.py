@@ -321,7 +321,7 @@ def test_an_interrupt_is_clean(desk):
     """Ctrl-C while the noise is designed: exit 130, no traceback, nothing spent."""
     code = (
         "import time, leastnoise.releases.mechanism as made\n"
-        "made.mechanism = lambda plan: (print('designing', flush=True), time.sleep(60))\n"
+        "made.mechanism = lambda plan: (print('designing', flush=True), time.sleep(1000))\n"
         "from leastnoise.cli import main\n"
         "main()"
     )
@@ -334,7 +334,7 @@ def test_an_interrupt_is_clean(desk):
     )
     assert child.stdout.readline() == "designing\n"
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=300)
     assert errors == "leastnoise: Interrupted. Nothing was written to the ledger, and nothing is spent.\n"
     assert child.returncode == 130
     with Ledger(desk / "budget.ledger", read_only=True) as book:
@@ -387,7 +387,7 @@ def test_an_interrupted_scan_ends_with_130_and_says_that_the_cost_was_written(de
     assert child.stdout.readline() == "scanning\n"
     for _ in range(times):
         child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=120)
+    _, errors = child.communicate(timeout=300)
     with Ledger(desk / "budget.ledger", read_only=True) as book:
         (entry,) = book.entries()
     assert child.returncode == 130

@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what the package's functions return, on the axes that were given."""
 
 import itertools
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from matplotlib.figure import Figure
 from leastnoise import PrivacyLoss, cube, design, discrete_gaussian, discrete_laplace, gaussian, laplace, plots, staircase
 from leastnoise.designer.compare import Row, compare
 from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.extras import installing
 from leastnoise.lattice import LatticeNoise
 from leastnoise.plots import style
 from leastnoise.plots.curves import release_counts
@@ -389,9 +391,9 @@ def test_what_cannot_be_drawn_is_refused(best, tmp_path, ax):
 def test_without_matplotlib_the_extra_is_named(monkeypatch, best):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(UnsupportedError, match=r"pip install 'leastnoise\[plots\]'"):
+    with pytest.raises(UnsupportedError, match=re.escape(installing("plots"))):
         plots.density(best)
-    with pytest.raises(UnsupportedError, match=r"pip install 'leastnoise\[plots\]'"):
+    with pytest.raises(UnsupportedError, match=re.escape(installing("plots"))):
         plots.Sheet(1, 1, 4.0, 3.0)
 
 

@@ -73,7 +73,7 @@ def test_seeded_draws_repeat_differ_and_are_stamped() -> None:
     assert first.integers.tolist() == again.integers.tolist() != second.integers.tolist()
     assert "INSECURE" in first.entropy
     assert "INSECURE" in repr(first)
-    assert "INSECURE" in release(REAL, [1.0], entropy=entropy).entropy
+    assert "INSECURE" in release(REAL, [1.0], entropy=entropy, not_private=True).entropy
     assert draw(REAL, 3).entropy == "operating system"
     for seed in (-1, True, 1.0, 2**128):
         with pytest.raises(InvalidParameterError, match="seed"):
@@ -172,8 +172,9 @@ def test_halves_go_up_for_every_type() -> None:
     law=st.sampled_from([REAL, DYADIC]),
 )
 def test_rounding_commutes_with_the_lattice(a: float, steps: int, law: LatticeNoise) -> None:
-    here = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1)).integers[0]
-    there = release(law, [Fraction(a) + steps * public_pitch(law.step, law.domain)], entropy=InsecureSeededEntropy(1)).integers[0]
+    here = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
+    moved = Fraction(a) + steps * public_pitch(law.step, law.domain)
+    there = release(law, [moved], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
     assert there - here == 2 * steps
 
 
@@ -182,8 +183,8 @@ def test_rounding_costs_no_sensitivity(a: float, shift: Fraction, m: int) -> Non
     """Answers at most 1 apart are at most m bins apart, although 1/m is not a floating-point number."""
     law = LatticeNoise([1.0], None, step=1.0 / m)
     assert m * exact_step(law.step) >= 1
-    one = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1)).integers[0]
-    other = release(law, [Fraction(a) + shift], entropy=InsecureSeededEntropy(1)).integers[0]
+    one = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
+    other = release(law, [Fraction(a) + shift], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
     assert abs(one - other) <= m * 2**17
 
 
@@ -194,7 +195,7 @@ def test_release_is_answer_plus_noise() -> None:
     noise = draw(REAL, 5, entropy=InsecureSeededEntropy(2)).floats()
     answers = np.array([0.0, 1.5, -2.25, 100.0, 1e6])
     assert np.allclose(
-        release(REAL, answers, entropy=InsecureSeededEntropy(2)).floats(),
+        release(REAL, answers, entropy=InsecureSeededEntropy(2), not_private=True).floats(),
         answers + noise,
         atol=float(public_pitch(REAL.step, REAL.domain)),
     )
@@ -204,7 +205,7 @@ def test_release_is_answer_plus_noise() -> None:
 
 
 def test_decimals_are_exact() -> None:
-    released = release(REAL, [1.25, -3], entropy=InsecureSeededEntropy(5))
+    released = release(REAL, [1.25, -3], entropy=InsecureSeededEntropy(5), not_private=True)
     for value, integer in zip(released.decimals(), released.integers, strict=True):
         assert Fraction(value) == int(integer) * released.unit
     assert isinstance(REAL.release(1.0, decimals=True).item(), Decimal)
@@ -292,15 +293,15 @@ def test_low_order_bits_betray_the_naive_laplace_but_not_ours() -> None:
     # An answer of 0 leaves bits below 2^−53, which 1 + noise has rounded away: most of its outputs give it away for certain.
     assert betrayed(zero, one) > 0.5
     law = exact(generalized_gaussian(math.sqrt(2.0), 1.0, step=1 / 64), delta=1e-6)
-    zero = release(law, np.zeros(n), entropy=InsecureSeededEntropy(12)).floats()
-    one = release(law, np.ones(n), entropy=InsecureSeededEntropy(13)).floats()
+    zero = release(law, np.zeros(n), entropy=InsecureSeededEntropy(12), not_private=True).floats()
+    one = release(law, np.ones(n), entropy=InsecureSeededEntropy(13), not_private=True).floats()
     assert betrayed(zero, one) == betrayed(one, zero) == 0.0
 
 
 def test_a_float_output_shows_its_place_and_nothing_else() -> None:
     """Where the step is no floating-point number the low bits of outputs vary, but they are a function of the place."""
     for answer in (0.0, 1.0, 0.1):
-        released = release(REAL, np.full(10_000, answer), entropy=InsecureSeededEntropy(14))
+        released = release(REAL, np.full(10_000, answer), entropy=InsecureSeededEntropy(14), not_private=True)
         expected = [float(int(n) * unit(REAL)) for n in released.integers]
         assert released.floats().tolist() == expected
 
@@ -313,10 +314,16 @@ def test_both_answers_reach_the_same_places_but_for_what_is_charged() -> None:
     assert 0 < mass <= Fraction(1e-8) * Fraction(1e-6)
 
 
+def test_more_shells_than_the_tables_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastnoise.sampling.draws._MOST_SHELLS", 8)
+    with pytest.raises(InvalidParameterError, match="fewer than 8"):
+        exact(discrete_gaussian(7.25), delta=1e-6).sample(1)
+
+
 def test_huge_single_answers_and_ragged_lists() -> None:
-    assert np.asarray(release(REAL, 1e308, entropy=InsecureSeededEntropy(1)).floats()).shape == ()
+    assert np.asarray(release(REAL, 1e308, entropy=InsecureSeededEntropy(1), not_private=True).floats()).shape == ()
     with pytest.raises(InvalidParameterError, match="answers=<not shown>"):
-        release(REAL, [np.zeros((2, 2)), np.zeros((2, 3))], entropy=InsecureSeededEntropy(1))
+        release(REAL, [np.zeros((2, 2)), np.zeros((2, 3))], entropy=InsecureSeededEntropy(1), not_private=True)
 
 
 def test_the_type_of_what_is_released_does_not_show_the_answer() -> None:
@@ -346,6 +353,6 @@ class Heir(OperatingSystemEntropy):
 def test_only_the_operating_system_carries_its_name() -> None:
     assert draw(INTEGER, 3).entropy == release(INTEGER, [1]).entropy == "operating system"
     for source in (Pretender(), Heir()):
-        for drawn in (draw(INTEGER, 3, entropy=source), release(INTEGER, [1], entropy=source)):
+        for drawn in (draw(INTEGER, 3, entropy=source), release(INTEGER, [1], entropy=source, not_private=True)):
             assert drawn.entropy == f"CUSTOM source {type(source).__name__}: not known to be private"
     assert draw(INTEGER, 3, entropy=InsecureSeededEntropy(1)).entropy.startswith("INSECURE seed 1")

@@ -122,6 +122,17 @@ def test_a_word_that_would_bias_a_uniform_integer_is_drawn_again() -> None:
         assert uniform_below(np.array([[size]]), entropy).tolist() == [[5 if rejected else word * size // WORD]]
 
 
+@given(st.integers(1, 2**30 - 1))
+def test_exactly_the_words_below_the_remainder_are_drawn_again(half: int) -> None:
+    """Every value then has ⌊2^64/size⌋ words: one rejected word fewer would favour a value, one more another."""
+    size = 2 * half + 1
+    inverse, remainder = pow(size, -1, WORD), WORD % size
+    for low, rejected in ((remainder - 1, True), (remainder, False)):
+        word = low * inverse % WORD  # word·size ends in `low`
+        drawn = uniform_below(np.array([size]), Scripted(word, WORD - 1))
+        assert drawn.tolist() == [size - 1 if rejected else word * size // WORD]
+
+
 @pytest.mark.parametrize(("dimension", "k"), [(2, 0), (2, 1), (3, 2), (4, 1)])
 def test_points_of_a_shell_are_uniform(dimension: int, k: int) -> None:
     n = 400_000

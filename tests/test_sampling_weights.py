@@ -26,7 +26,7 @@ from leastnoise import (
     staircase,
 )
 from leastnoise.privacy.tables import single_loss
-from leastnoise.sampling import IntegerWeights, exact, integer_weights
+from leastnoise.sampling import InsecureSeededEntropy, IntegerWeights, draw, exact, integer_weights
 from leastnoise.sampling.weights import rounded
 from reference import lattice_points, norm, shell_count
 
@@ -153,6 +153,28 @@ def test_only_exact_laws_have_integer_weights() -> None:
     masses[0] = np.nextafter(masses[0], 1.0)
     assert integer_weights(LatticeNoise(masses, None, domain="integer")) is None
     assert integer_weights(LatticeNoise([0.5, 0.5], None, domain="integer")) == IntegerWeights(64, (1 << 63, 1 << 63))
+    # A total that is 1 within the tolerance of a law is not 1, a tail too light to be seen is a tail, 1e-60 is no part of 2^128.
+    assert integer_weights(LatticeNoise([0.5, 0.5 - 2.0**-50], None, domain="integer")) is None
+    assert integer_weights(LatticeNoise([0.5, 0.5], 1e-15, domain="integer")) is None
+    assert integer_weights(LatticeNoise([1.0, 1e-60], None, domain="integer")) is None
+
+
+@pytest.mark.parametrize("compositions", [1, 1000])
+def test_what_a_shift_carries_out_of_the_support_is_bounded_for_all_releases(compositions: int) -> None:
+    delta = 1e-6
+    law = exact(discrete_laplace(8.0), delta=delta, compositions=compositions)
+    assert 0.0 < compositions * float(law.shell_masses[-1]) <= 1e-8 * delta
+
+
+def test_laws_too_steep_for_the_bits_are_refused_and_sampled_with_fewer() -> None:
+    steep = LatticeNoise.from_weights([1.0], 1e-30, domain="integer")
+    rising = LatticeNoise.from_weights([1.0, 1e-30, 1e-20, 1e-60], None, domain="integer")
+    for law in (steep, rising):
+        with pytest.raises(DesignError, match="falls too steeply"):
+            rounded(law, 128)
+    with pytest.raises(DesignError, match="falls too steeply"):
+        exact(steep, delta=1e-6, bits=128)
+    assert draw(steep, 100, entropy=InsecureSeededEntropy(3)).integers.tolist() == [0] * 100
 
 
 def test_saved_and_loaded_law_has_the_same_integers(tmp_path: object) -> None:

@@ -91,7 +91,8 @@ def test_what_is_sampled_is_what_is_judged(name: str, s: float) -> None:
     a, b = ([[pair[side]] * law.dimension for pair in pairs] for side in (0, 1))
     if law.dimension == 1:
         a, b = ([row[0] for row in side] for side in (a, b))
-    apart = release(law, a, entropy=InsecureSeededEntropy(1)).integers - release(law, b, entropy=InsecureSeededEntropy(1)).integers
+    first, second = (release(law, side, entropy=InsecureSeededEntropy(1), not_private=True).integers for side in (a, b))
+    apart = first - second
     units = 2 if isinstance(law, LatticeNoise) else 1  # of a pitch
     assert max(abs(int(n)) for n in apart.ravel()) <= judged * units
     PrivacyLoss.of(law, s)
@@ -150,3 +151,11 @@ def test_any_step_that_is_made_spans_its_sensitivity(s: float, m: int) -> None:
 def test_numbers_below_the_normal_range_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="to be large enough to be cut into 3 steps"):
         step_of(5e-324, 3)
+
+
+@given(st.floats(1e-6, 1e6), st.integers(1, 1000))
+def test_the_places_of_the_steps_that_are_judged_span_the_sensitivity(s: float, m: int) -> None:
+    """Also for a step that a caller gives, s/m rounded to the nearest: the lattice is that of the exact step, not of the float."""
+    judged = shift_in_steps(s, s / m)
+    assert judged * PLACES * public_pitch(s / m, "real") >= Fraction(s)
+    assert places(public_pitch(s / m, "real"), s) <= judged * PLACES

@@ -25,8 +25,9 @@ def run() -> None:
         missing = (error.name or "").split(".")[0]
         if missing == "leastnoise":
             raise
-        extra = "leastnoise[cli]" if missing in ("click", "rich") else "leastnoise"
-        sys.stderr.write(f"leastnoise: The command line needs {missing}: pip install '{extra}'\n")
+        from leastnoise.extras import installing
+
+        sys.stderr.write(f"leastnoise: The command line needs {missing}: {installing('cli')}\n")
         raise SystemExit(2) from None
     try:
         with interrupts(instead_of=_leave):

@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from importlib import metadata
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from leastnoise.ball import BallNoise
@@ -46,13 +45,17 @@ from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
 from leastnoise.steps import public_pitch
-from leastnoise.storage import json_float, json_integer, write_whole
+from leastnoise.storage import answers_of_a_draw, json_float, json_integer, read_text, write_whole
 
 FORMAT = "leastnoise.artefact"
 VERSION = 1
 ACCOUNTANT = "connect-the-dots, tilted FFT"
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
-_MOST_SHELLS = 1 << 24
+# What a file may ask for. Its author does not pay for the work: 591 bytes took 25 s and 1.7 GB to judge.
+_MOST_SHELLS = 1 << 22
+_MOST_EMPTY = 64  # shells without weight for one with, at most: a million answers at once need 38
+_FEW_SHELLS = 1 << 10  # so many may be empty anyhow
+_FINEST = 1e-9  # accuracy
 _SPHERE = "sphere"
 
 
@@ -175,6 +178,7 @@ def verify(path: str | PathLike[str]) -> Verification:
     try:
         found = judged(artefact.noise, stated.delta, stated.compositions, stated.sensitivity, artefact.settings)
         charges = _charges(artefact.noise, stated.sensitivity)
+        variance = artefact.noise.variance
     except LeastNoiseError as error:
         return Verification(stated, None, None, (*mismatches, f"The weights could not be judged: {error}"))
     except (TypeError, ValueError, ArithmeticError, MemoryError):
@@ -183,7 +187,7 @@ def verify(path: str | PathLike[str]) -> Verification:
         ("epsilon", stated.epsilon, found.epsilon),
         ("charge for unbounded loss", artefact.charges.unbounded, charges.unbounded),
         ("charge for deviation", artefact.charges.deviation, charges.deviation),
-        ("variance", content["variance"], artefact.noise.variance),
+        ("variance", content["variance"], variance),
     ]
     mismatches += [
         f"The stated {name} is {ours!r}; the weights give {theirs!r}."
@@ -240,6 +244,7 @@ def _law(noise: LatticeNoise | BallNoise) -> dict[str, Any]:
     if law is None:
         raise UnsupportedError("Only a law with integer weights can be written as an artefact.")
     first = next(k for k, weight in enumerate(law.weights) if weight)
+    _check_shells(first, len(law.weights) - first)
     return {
         "domain": noise.domain,
         "batch": noise.dimension,
@@ -255,9 +260,8 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
     """Content and stated digest of a file in our format."""
     where = repr(os.fspath(path))
     try:
-        text = Path(path).read_text(encoding="utf-8")
         file = json.loads(
-            text,
+            read_text(path),
             object_pairs_hook=_without_repeats,
             parse_constant=_no_constant,
             parse_int=json_integer,
@@ -291,7 +295,7 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
                 positive("sensitivity", guarantee["sensitivity"]),
             ),
             Charges(_number(charges["unbounded"]), _number(charges["deviation"])),
-            Settings(**{field.name: accountant[field.name] for field in fields(Settings)}),
+            _settings(accountant),
             dict(content["problem"]),
             {name: _number(epsilon) for name, epsilon in content["rivals"].items()},
         )
@@ -324,18 +328,33 @@ def _only_known_fields(content: dict[str, Any]) -> None:
     _number(content["variance"])
 
 
+def _settings(accountant: dict[str, Any]) -> Settings:
+    accuracy, points = _number(accountant["accuracy"]), positive_integer("most_points", accountant["most_points"])
+    if not (_FINEST <= accuracy < 1.0 and points <= DEFAULT.most_points):
+        raise ValueError(f"the accuracy is not in [{_FINEST:g}, 1) or most_points is above {DEFAULT.most_points}")
+    return Settings(accuracy, points)
+
+
+def _check_shells(first: int, weights: int) -> None:
+    if first > max(_FEW_SHELLS, _MOST_EMPTY * weights) or first + weights > _MOST_SHELLS:
+        raise InvalidParameterError(
+            "shells", first + weights, f"to be at most {_MOST_SHELLS}, and for one with weight at most {_MOST_EMPTY} without"
+        )
+
+
 def _noise(law: dict[str, Any]) -> LatticeNoise | BallNoise:
     if "body" in law:
         if law["body"] != _SPHERE:
             raise ValueError(f"the body {law['body']!r} is not known here")
-        return BallNoise(_number(law["scale"]), law["batch"], _number(law["step"]))
+        return BallNoise(_number(law["scale"]), answers_of_a_draw(law["batch"]), _number(law["step"]))
     bits, first = law["bits"], law["first"]
-    if bits not in BITS or type(first) is not int or not 0 <= first < _MOST_SHELLS:
-        raise ValueError(f"bits must be 64 or 128 and first a shell below {_MOST_SHELLS}")
+    if bits not in BITS or type(first) is not int or first < 0 or not isinstance(law["weights"], list):
+        raise ValueError("bits must be 64 or 128, first the number of a shell and weights a list")
+    _check_shells(first, len(law["weights"]))
     weights = [0] * first + [_weight(text) for text in law["weights"]]
     if sum(weights) != 1 << bits:
         raise ValueError(f"the weights sum to {Fraction(sum(weights), 1 << bits)!s} of 2^{bits}")
-    shape = LatticeNoise([1.0], None, _number(law["step"]), law["domain"], law["batch"])  # type: ignore[arg-type]
+    shape = LatticeNoise([1.0], None, _number(law["step"]), law["domain"], answers_of_a_draw(law["batch"]))  # type: ignore[arg-type]
     noise = IntegerWeights(bits, tuple(weights)).noise(shape)
     read = integer_weights(noise)
     if read is None or [weight << (bits - read.bits) for weight in read.weights] != weights:

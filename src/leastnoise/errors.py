@@ -4,6 +4,7 @@ LeastNoiseError
 ├── InvalidParameterError   an argument is outside its range          (also a ValueError)
 ├── InvalidFileError        a saved law cannot be trusted             (also a ValueError)
 ├── UnsupportedError        the law or engine does not offer this     (also a TypeError)
+│   └── MissingExtraError   an optional package is not installed      (also an ImportError)
 ├── AccountingError         a privacy number could not be certified   (also an ArithmeticError)
 ├── DesignError             no law, or none within tolerance          (also an ArithmeticError)
 ├── PlanError               a release plan lacks a declaration        (also a ValueError)
@@ -53,6 +54,10 @@ class InvalidFileError(LeastNoiseError, ValueError):
 
 class UnsupportedError(LeastNoiseError, TypeError):
     """What was asked for has no meaning for this law."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """An optional package is not installed; the message says which line installs it."""
 
 
 class AccountingError(LeastNoiseError, ArithmeticError):

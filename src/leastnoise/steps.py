@@ -29,7 +29,7 @@ def exact_step(step: float) -> Fraction:
     """The number that a law's `step` stands for: rounded up to 31 significant bits.
 
     >>> exact_step(0.25), float(exact_step(0.1))
-    (Fraction(1, 4), 0.10000000009313226)
+    (Fraction(1, 4), 0.1000000000349246)
     """
     mantissa, exponent = math.frexp(step)
     return math.ceil(math.ldexp(mantissa, _BITS)) * Fraction(2) ** (exponent - _BITS)

@@ -10,20 +10,28 @@ import hashlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from leastnoise.ball import BallNoise
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
-from leastnoise.errors import InvalidFileError, LeastNoiseError, UnsupportedError
+from leastnoise.errors import (
+    InvalidFileError,
+    InvalidParameterError,
+    LeastNoiseError,
+    UnsupportedError,
+    positive_integer,
+)
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 
 FORMAT = "leastnoise.noise"
 VERSION = 1
 _MOST_DIGITS = 400  # of a whole number in a file; floating-point numbers end at 308
+_MOST_BYTES = 1 << 27  # of a file that is read at once: a law of four million shells
+MOST_ANSWERS = 10**6  # of one draw, in a file: to judge the sphere law for 10^9 takes minutes
 
 
 def save(noise: Noise, path: str | PathLike[str]) -> None:
@@ -37,7 +45,7 @@ def load(path: str | PathLike[str]) -> Noise:
     """The law in the file at `path`, or an InvalidFileError that says what is wrong with the file."""
     where = repr(os.fspath(path))
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_int=json_integer, parse_float=json_float)
+        content = json.loads(read_text(path), parse_int=json_integer, parse_float=json_float)
     except OSError as error:
         raise InvalidFileError(f"Cannot read {where}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
@@ -58,10 +66,19 @@ def load(path: str | PathLike[str]) -> Noise:
 def file_format(path: str | PathLike[str]) -> str:
     """The format a JSON file says it has; "" if it says none or is no JSON (reading it then explains why)."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_int=str, parse_float=str)
+        content = json.loads(read_text(path), parse_int=str, parse_float=str)
     except (OSError, ValueError, RecursionError):
         return ""
     return str(content.get("format", "")) if isinstance(content, dict) else ""
+
+
+def read_text(path: str | PathLike[str], most: int = _MOST_BYTES) -> str:
+    """The text of a file in UTF-8; of one that is far too large for what it should be, an OSError."""
+    with Path(path).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"File larger than {most >> 20} MB", os.fspath(path))
+    return content.decode("utf-8")
 
 
 def json_integer(text: str) -> int:
@@ -117,12 +134,23 @@ def law_from_json(law: dict[str, Any]) -> Noise:
     if kind == "laplace":
         return LaplaceNoise(float.fromhex(law["sigma"]))
     if kind == "ball":
-        return BallNoise(float.fromhex(law["scale"]), law["dimension"], float.fromhex(law["step"]))
+        answers = answers_of_a_draw(law["dimension"])
+        return BallNoise(float.fromhex(law["scale"]), answers, float.fromhex(law["step"]))
     raise InvalidFileError(f"unknown kind of law {kind!r}")
 
 
-def write_whole(path: str | PathLike[str], text: str) -> None:
+def answers_of_a_draw(stated: Any) -> int:
+    """How many answers one draw serves, as a file states it: whoever wrote it does not pay for the work."""
+    answers = positive_integer("dimension", stated)
+    if answers > MOST_ANSWERS:
+        raise InvalidParameterError("dimension", answers, f"to be at most {MOST_ANSWERS} in a file")
+    return answers
+
+
+def write_whole(path: str | PathLike[str], content: str | bytes) -> None:
     """Write a file so that a reader, or a crash, sees either the old content or all of the new.
+
+    A link is replaced by the file, never followed: who made it cannot choose what is written over.
 
     What is there and is no file, such as /dev/null, is refused: it would be replaced by a file, for
     every program of the machine.
@@ -130,18 +158,17 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
     target = Path(path)
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise OSError(errno.EINVAL, "Not a file that can be replaced", os.fspath(target))
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=".leastnoise-")
+    temporary = target.parent / f".leastnoise-{secrets.token_hex(8)}"
+    # The system takes the umask off by itself; to ask for it is to change it, for every thread.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leastnoise.interop import required
+from leastnoise.extras import required
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {"opendp": "opendp", "dp_accounting": "dp-accounting", "nbclient": "interop", "ipykernel": "interop", "tqdm": "notebook"}
@@ -63,7 +63,7 @@ def test_notebook_runs(name, modules, monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in shown if output.output_type == "error"]
     assert any("<svg" in output.get("data", {}).get("text/html", "") for output in shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -11,8 +12,11 @@ import pytest
 from scipy import integrate
 
 from leastnoise import AccountingError, PrivacyLoss, cube, gaussian, laplace, renyi_divergence, sphere
+from leastnoise.ball import BallNoise
 from leastnoise.privacy.ball import BallLoss, ball_loss
+from leastnoise.privacy.renyi import loss_divergence
 from leastnoise.privacy.single import LaplaceLoss
+from leastnoise.steps import exact_step
 
 pytestmark = pytest.mark.portable
 
@@ -188,6 +192,62 @@ def test_sensitivity_is_rounded_up_to_whole_pitches():
     assert ball_loss(noise, 7.01 * pitch).half == pytest.approx(4.0 * pitch * 2.0 / noise.scale, rel=1e-14)
 
 
+def test_a_quadrature_that_is_not_proven_is_not_used(monkeypatch):
+    monkeypatch.setattr("leastnoise.privacy.ball._QUADRATURE", 0.0)
+    with pytest.raises(AccountingError, match="not accurate enough"):
+        BallLoss(0.5, 5).table(0.01, -1.0, 1.0)
+
+
 def test_what_cannot_be_certified_is_refused():
     with pytest.raises(AccountingError, match="ball law"):
         PrivacyLoss.of(sphere(8.0, 4), 1e9)
+
+
+@pytest.mark.parametrize(
+    ("scale", "d", "step", "s", "epsilon"),
+    [
+        (0.05602730895521047, 5, 9.0, 3.0, 119.73462183934113),
+        (0.00024027384930625672, 4, 0.1, 0.1, 832.3835517152725),
+        (0.00033734561757232256, 2, 0.30000000000000004, 0.1, 419.2299863056758),
+        (0.01310420891198235, 21, 0.1, 0.1, 34.969897772880124),
+    ],
+)
+def test_bounds_next_to_the_largest_loss(scale, d, step, s, epsilon):
+    """`half` is rounded up, and lower bounds took it for exact: 2.514e-28 was stated for 2.510e-28."""
+    pitch = exact_step(step) / 2**16
+    distance = math.ceil(Fraction(s) / pitch) * pitch
+    bounds = PrivacyLoss.of(BallNoise(scale, d, step), s).delta_bounds(epsilon)
+    with mp.workdps(60):
+        a = mp.mpf(distance.numerator) / distance.denominator / mp.mpf(scale) * mp.sqrt(d) / 2
+        assert bounds.lower <= exact_delta(d, a, mp.mpf(epsilon)) <= bounds.upper
+
+
+@pytest.mark.parametrize(("d", "a"), [(3, 500.0), (4, 900.0), (5, 4000.0), (10, 9000.0)])
+def test_few_answers_and_huge_losses(d, a):
+    """The panels began below the smallest float: a warning, and "float division by zero" for divergences."""
+    loss = BallLoss(a, d)
+    with mp.workdps(40):
+        for share in (0.5, 1 - 1e-3, 1 - 1e-6):
+            epsilon = share * 2 * a
+            exact = exact_delta(d, mp.mpf(a), mp.mpf(epsilon))
+            assert float(loss.profile_lower(epsilon)) <= exact <= float(loss.profile(epsilon)) <= exact * (1 + mp.mpf("1e-6"))
+    assert 2 * a - d - 2 < loss_divergence(loss, 2.0) < 2 * a
+
+
+@pytest.mark.parametrize(("d", "half"), [(21, 5.2), (5, 8.6), (5, 10.0)])
+def test_profile_below_zero_is_rounded_up(d, half):
+    """δ(−ε) = 1 − e^(−ε) + e^(−ε)δ(ε), of which the sum was rounded to nearest."""
+    loss = BallLoss(half, d)
+    with mp.workdps(40):
+        for epsilon in np.linspace(0.5, 2.5 * half, 60):
+            at = mp.mpf(float(epsilon))
+            there = exact_delta(d, mp.mpf(half), at) if at < 2 * half else mp.mpf(0)
+            exact = 1 - mp.exp(-at) * (1 - there)
+            assert float(loss.profile_lower(-float(epsilon))) <= exact <= float(loss.profile(-float(epsilon)))
+
+
+def test_two_releases_at_tiny_delta_have_the_sum_of_their_largest_losses():
+    """δ falls as the square of what is left below the sum: no grid is that fine, and it was refused."""
+    noise = sphere(8.0, 2)
+    loss = PrivacyLoss.of(noise).compose(2)
+    assert loss.epsilon(1e-20) == pytest.approx(2 * ball_loss(noise, 1.0).largest, rel=1e-11)

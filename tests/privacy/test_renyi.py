@@ -49,6 +49,30 @@ def test_monotone_laws_against_forty_digits(name, order):
     assert ours <= exact * (1 + 1e-11)
 
 
+@pytest.mark.parametrize("order", [1, 1 + 1e-8, 1.001, 1.5, 4.0])
+@pytest.mark.parametrize("ratio", [1e-30, 1.9e-51, 1e-120])
+def test_steep_joint_laws_count_what_only_the_neighbour_has(ratio, order):
+    """Where P is too faint to be listed and Q is not, Q was left out: D_1 = 115.8 was stated for 116.8."""
+    law = LatticeNoise.from_weights([1.0], ratio, domain="integer", dimension=2)
+    losses, masses = [], []
+    with mp.workdps(400):
+        r = mp.mpf(ratio)
+        h = [r**k for k in range(14)]
+        total = sum((1 if k == 0 else 8 * k) * h[k] for k in range(14))
+        for x in range(-12, 13):
+            for y in range(-12, 13):
+                i, j = max(abs(x), abs(y)), max(abs(x - 1), abs(y - 1))
+                losses.append((j - i) * -mp.log(r))
+                masses.append(h[i] / total)
+        if order == 1:
+            exact = sum(p * loss for p, loss in zip(masses, losses, strict=True))
+        else:
+            a = mp.mpf(order) - 1
+            exact = mp.log(sum(p * mp.exp(a * loss) for p, loss in zip(masses, losses, strict=True))) / a
+        ours = renyi_divergence(law, order)
+        assert exact <= ours <= exact * (1 + mp.mpf("1e-10"))
+
+
 def test_rippled_law_takes_the_worst_shift():
     k = np.arange(30)
     law = LatticeNoise.from_weights(np.exp(-k / 5.0) * (1 + 0.4 * np.cos(np.pi * k)), 0.7, domain="integer")
@@ -71,6 +95,18 @@ def test_laplace_closed_form(order, sigma):
     ours = renyi_divergence(laplace(sigma), order, 1)
     assert ours >= exact
     assert ours <= exact * (1 + 1e-11)
+
+
+def test_pure_privacy_of_laplace_noise_is_its_largest_loss():
+    for sigma in (0.1, 1.0, 30.0):
+        assert renyi_divergence(laplace(sigma), math.inf) == pytest.approx(math.sqrt(2.0) / sigma, rel=1e-12)
+        assert renyi_divergence(laplace(sigma), math.inf) >= math.sqrt(2.0) / sigma
+
+
+def test_odd_divergences_are_refused():
+    for divergence in (-1.0, math.nan, "1"):
+        with pytest.raises(InvalidParameterError, match="divergence"):
+            epsilon_from_renyi(divergence, 2.0, 1e-6)
 
 
 def test_limits_in_the_order():

@@ -54,7 +54,9 @@ def test_less_noise_than_opendp_on_the_same_release():
     units = np.array([1.0, *(max(abs(low), abs(high)) for low, high in BOUNDS)])
     made = mechanism(plan)
     table = pa.table({"x": values})
-    done = [release(plan, table=table, prepared=made, entropy=InsecureSeededEntropy(seed)) for seed in range(TRIALS)]
+    done = [
+        release(plan, table=table, prepared=made, entropy=InsecureSeededEntropy(seed), not_private=True) for seed in range(TRIALS)
+    ]
     drawn = [[row.value for row in one.rows] for one in done]
     stated = np.array([row.noise_std for row in done[0].rows]) / units
     ours = np.sqrt(np.mean(np.square((np.array(drawn) - truth) / units), axis=0))

@@ -1,13 +1,14 @@
 """Plans: complete or refused, with a sentence that says what to declare."""
 
 import random
+from fractions import Fraction
 
 import pytest
 
 from leastnoise.errors import InvalidFileError, InvalidParameterError, PlanError
 from leastnoise.releases.plan import Key, Plan, Statistic
 from leastnoise.releases.plan_file import load_plan, plan_from
-from leastnoise.releases.sensitivity import blocks
+from leastnoise.releases.sensitivity import Answer, blocks
 from leastnoise.releases.source import Connection, CsvFile
 from releases import reference_release as reference
 from releases import tables
@@ -194,6 +195,8 @@ BY = {"g": ["a", "b", "c", "d", "e"]}
         (Statistic("count", group_by=BY), PERSON, "replace", (3,), 4),
         (Statistic("sum", missing="drop", **X), ROW, "add/remove", (10,), 1),
         (Statistic("sum", missing="drop", **X), ROW, "replace", (12,), 1),
+        (Statistic("sum", missing="drop", **{**X, "lower": -10, "upper": 2}), ROW, "add/remove", (10,), 1),
+        (Statistic("sum", missing="drop", **{**X, "lower": -10, "upper": -2}), PERSON, "add/remove", (50,), 1),
         (Statistic("sum", missing=0, **{**X, "lower": 4}), ROW, "replace", (6,), 1),
         (Statistic("sum", missing="drop", **{**X, "lower": 4}), ROW, "replace", (10,), 1),
         (Statistic("sum", missing="drop", **X), PERSON, "replace", (60,), 1),
@@ -209,6 +212,28 @@ def test_sensitivities_by_hand(statistic, unit, relation, expected, touched):
     assert [check.touched for check in checks] == ([] if statistic.column is None else [1])
     assert block.sensitivities == expected
     assert block.touched == touched
+
+
+def test_units_give_back_the_values():
+    """x − middle from the centred answer, (x − middle)² from the square: what an answer of 1 is worth."""
+    values = Statistic("variance", missing="drop", **{**X, "pitch": 0.5}).values
+    middle = Fraction(values.lower + values.upper) / 2
+    centred, square = Answer("centred", values), Answer("square", values)
+    for place in (values.first, 1, 7, values.last):
+        x = place * values.exact_pitch
+        c = 2 * place - (values.first + values.last)
+        assert c * centred.unit == x - middle
+        whole = square.half_range * values.exact_pitch
+        assert (2 * c * c - square.half_range**2) * square.unit == (x - middle) ** 2 - whole**2 / 8
+    assert values.first * Answer("sum", values).unit == values.lower
+
+
+@pytest.mark.parametrize(("relation", "own"), [("add/remove", False), ("replace", True)])
+def test_a_sum_beside_a_mean_has_an_answer_of_its_own_where_rows_are_replaced(relation, own):
+    """Its noise would be no smaller from the centred sum: the bounds count by their difference there."""
+    numbers = tuple(Statistic(kind, missing="drop", **X) for kind in ("sum", "mean"))
+    (block,) = blocks(Plan("both", None, relation, numbers, 1.0, 1e-6, **PERSON))
+    assert (Answer("sum", numbers[0].values) in block.answers) == own
 
 
 @pytest.mark.parametrize("relation", ["add/remove", "replace"])

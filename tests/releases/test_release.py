@@ -66,7 +66,7 @@ def test_values_are_right_up_to_the_stated_noise():
     }
     scores, inside = [], 0
     for seed in range(60):
-        done = release(plan, table=table, entropy=InsecureSeededEntropy(seed))
+        done = release(plan, table=table, entropy=InsecureSeededEntropy(seed), not_private=True)
         for row in done.rows:
             scores.append((row.value - truth[row.statistic]) / row.noise_std)
             inside += abs(row.value - truth[row.statistic]) <= row.half_width
@@ -86,7 +86,7 @@ def test_operating_system_entropy_is_the_default():
 def test_groups_and_variances():
     stats = (Statistic("variance", missing="drop", group_by=BY, **AGE),)
     table = people()
-    done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1))
+    done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1), not_private=True)
     ages, groups = table["age"].to_numpy(), table["g"].to_numpy(zero_copy_only=False)
     assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c", "g", "age"]
     assert [row.kind for row in done.rows] == ["variance"] * 3 + ["other keys", "unreadable"]
@@ -172,7 +172,7 @@ def test_a_batch_may_be_served_in_blocks():
     layout = _Layout("joint", (), ((0, tuple(range(7))),))  # two keys and all others, three keys and all others
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
     assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4, 5), (6,)]
-    done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3))
+    done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3), not_private=True)
     truth = {f"g = {key}": people()["g"].to_pylist().count(key) for key in "abc"}
     for row in done.rows[:5]:
         assert abs(row.value - truth[row.group]) < 10 * row.noise_std

@@ -68,7 +68,7 @@ def test_the_heart_data_add_up_in_two_groupings_at_once():
     if not three_sets.HEART.exists():
         pytest.skip("the heart data set is not beside the repository")
     wanted = plan({"sex": [0, 1]}, {"cp": [1, 2, 3]})  # pain of type 4, most of the patients, is not declared
-    done = release(wanted, table=heart_frame(), entropy=InsecureSeededEntropy(2))
+    done = release(wanted, table=heart_frame(), entropy=InsecureSeededEntropy(2), not_private=True)
     values = {(row.statistic, row.group): row for row in done.rows}
     top = values["all", ""]
     assert abs(top.value - 303) <= top.half_width

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import pytest
 
 from leastnoise import design
+from leastnoise.extras import installing
 from web.explorer import PATIENCE, SETTING, Server, ThreadServer, command, endless, request, start_server, until
 
 for needed in ("starlette", "uvicorn"):
@@ -238,7 +239,7 @@ def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['uvicorn'] = None; from leastnoise.cli import main; main()"
     found = subprocess.run([sys.executable, "-c", code, "serve"], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert found.returncode == 2
-    assert found.stderr == "leastnoise: The explorer needs starlette and uvicorn: pip install 'leastnoise[web]'\n"
+    assert found.stderr == f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}\n"
 
 
 def test_other_addresses_are_warned_about():

@@ -18,6 +18,7 @@ import click
 
 from leastnoise.cli.interrupts import interrupts, quiet
 from leastnoise.cli.words import printable, sentence
+from leastnoise.extras import installing
 
 # A group without a command, whose help is the answer; click has a name for it since 8.2.
 _HELP_ASKED: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -59,8 +60,7 @@ def _said(error: Exception, command: click.Command) -> str:
     if isinstance(error, OSError):
         return f"{error.strerror or error}" + ("" if error.filename is None else f": {error.filename}")
     if isinstance(error, ModuleNotFoundError) and error.name is not None and not error.name.startswith("leastnoise"):
-        extra = "leastnoise[cli]" if error.name.split(".")[0] == "rich" else "leastnoise"
-        return f"This needs {error.name.split('.')[0]}: pip install '{extra}'."
+        return f"This needs {error.name.split('.')[0]}: {installing('cli')}."
     if isinstance(error, (ArithmeticError, MemoryError)):
         return "The numbers given are out of range."
     # A bug of ours. Its message may quote a private value; where it happened may not.

@@ -46,9 +46,9 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
             raise InvalidParameterError("--out", path, f"to end in one of {', '.join(_WRITERS)}")
         writable("--out", path)
         if target.suffix.lower() == ".parquet":
-            from leastnoise.releases.table import extra
+            from leastnoise.extras import required
 
-            extra("pyarrow.parquet", "tables")
+            required("pyarrow.parquet", "tables")
     return paths
 
 

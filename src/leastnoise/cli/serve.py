@@ -12,6 +12,7 @@ import click
 
 from leastnoise.cli.base import json_option, main, print_json
 from leastnoise.cli.words import printable
+from leastnoise.extras import installing
 
 _CONNECTIONS = 512  # open at once; more are refused with a plain 503
 _GRACE = 2  # seconds that open requests have when the server stops
@@ -46,7 +47,7 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio"):
             raise
-        click.echo("leastnoise: The explorer needs starlette and uvicorn: pip install 'leastnoise[web]'", err=True)
+        click.echo(f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}", err=True)
         raise SystemExit(2) from None
 
     listening = _listening(host, port)
@@ -72,6 +73,7 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     limits = Limits(workers=workers or min(os.cpu_count() or 1, 4))
     config = uvicorn.Config(
         application(limits, names, started),
+        log_config=None,  # its own would close every log handler of the process, and with absl's the standard streams
         log_level="error",
         access_log=False,
         server_header=False,

@@ -7,18 +7,3 @@ scipy_stats    a law as a frozen scipy distribution, for analysis
 schemas        the JSON formats as JSON Schemas, for other languages
 distance       the loss of a sampled law at any distance between neighbours, for the adapters
 """
-
-from __future__ import annotations
-
-import importlib
-from typing import Any
-
-
-def required(module: str, extra: str) -> Any:
-    """The foreign module, or an ImportError that names the extra to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        if (error.name or "").split(".")[0] != module.split(".")[0]:
-            raise
-        raise ImportError(f"This needs {module.split('.')[0]}: pip install 'leastnoise[{extra}]'", name=error.name) from None

@@ -1,4 +1,4 @@
-"""Laws in dp-accounting, and dp-accounting's losses here: `pip install 'leastnoise[dp-accounting]'` (version 0.6).
+"""Laws in dp-accounting, and dp-accounting's losses here: `pip install "leastnoise[dp-accounting]"` (version 0.6).
 
     from leastnoise.interop.dp_accounting import accountant, dp_event, from_pld, to_pld
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from leastnoise.designer.design import Design
 from leastnoise.errors import InvalidFileError, InvalidParameterError, LeastNoiseError, UnsupportedError, positive
-from leastnoise.interop import required
+from leastnoise.extras import required
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import Bounds, PrivacyLoss
 from leastnoise.privacy.single import PROFILE_ROUNDING, GaussianLoss, SingleLoss, TableLoss, WorstOf

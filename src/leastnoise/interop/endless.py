@@ -19,7 +19,7 @@ from leastnoise.errors import UnsupportedError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.sampling import release
 from leastnoise.sampling.draws import FINE_BITS, Draws
-from leastnoise.sampling.entropy import Entropy, OperatingSystemEntropy, stamp_of
+from leastnoise.sampling.entropy import Entropy, chosen, stamp_of
 from leastnoise.sampling.tables import AliasTable
 
 _BITS = 128
@@ -73,11 +73,12 @@ class EndlessLaw:
         judged = LatticeNoise(masses, ratio, law.step, law.domain)
         return EndlessLaw(judged, (*half[::-1], centre, *half, outer, outer))
 
-    def release(self, answers: ArrayLike, entropy: Entropy | None = None) -> Draws:
+    def release(self, answers: ArrayLike, entropy: Entropy | None = None, *, not_private: bool = False) -> Draws:
         """The answers, rounded to the public lattice, plus noise; each answer gets a draw of its own."""
-        source = OperatingSystemEntropy() if entropy is None else entropy
+        source = chosen(entropy, not_private)
         # A law that is 0 for certain rounds the answers and, on the real line, draws the place within the bin.
-        base = release(LatticeNoise(np.ones(1), None, self.noise.step, self.noise.domain), answers, entropy=source)
+        nothing = LatticeNoise(np.ones(1), None, self.noise.step, self.noise.domain)
+        base = release(nothing, answers, entropy=source, not_private=not_private)
         bins = self.bins(base.integers.size, source).reshape(base.integers.shape)
         units = 1 if self.noise.domain == "integer" else 1 << (FINE_BITS + 1)
         return Draws(np.asarray(base.integers + bins * units, dtype=object), base.unit, stamp_of(source))

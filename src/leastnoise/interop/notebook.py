@@ -15,7 +15,7 @@ import numpy as np
 
 from leastnoise.closed_form import GaussianNoise
 from leastnoise.digits import above, below, uncertain, with_uncertainty
-from leastnoise.interop import required
+from leastnoise.extras import required
 from leastnoise.noise import Noise
 
 if TYPE_CHECKING:

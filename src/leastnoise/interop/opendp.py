@@ -1,4 +1,4 @@
-"""A design as an OpenDP measurement: `pip install 'leastnoise[opendp]'` (OpenDP 0.16 or newer).
+"""A design as an OpenDP measurement: `pip install "leastnoise[opendp]"` (OpenDP 0.16 or newer).
 
 OpenDP adds (ε, δ) up, so ten measurements with noise that was designed for ten releases would lose what the design gained. ONE
 vector measurement for all answers keeps the tight guarantee, whether they share one joint draw (a batch) or get independent draws.
@@ -35,7 +35,7 @@ import numpy as np
 
 from leastnoise.ball import BallNoise
 from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, positive_integer
-from leastnoise.interop import required
+from leastnoise.extras import required
 from leastnoise.interop.distance import NO_LOSS, Source, Use, as_distance, loss_at, sampleable
 from leastnoise.interop.endless import EndlessLaw
 from leastnoise.lattice import LatticeNoise

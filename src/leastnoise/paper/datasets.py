@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.errors import UnsupportedError
+from leastnoise.extras import installing
 from leastnoise.shells import Floats
 
 HEART_FILE = "processed.cleveland.data"
@@ -114,7 +115,7 @@ def _sklearn(loader: str) -> tuple[list[str], Mapping[str, Floats]]:
     try:
         from sklearn import datasets as sklearn_datasets
     except ImportError:
-        raise UnsupportedError("Table 1 needs scikit-learn: pip install 'leastnoise[paper]'.") from None
+        raise UnsupportedError(f"Table 1 needs scikit-learn: {installing('paper')}.") from None
     load: Any = getattr(sklearn_datasets, loader)
     bunch = load()
     names = [str(name) for name in bunch.feature_names]

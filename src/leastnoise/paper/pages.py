@@ -19,7 +19,7 @@ is written by `leastnoise.paper.pages` from the records in `results/`; do not ed
 - **ours** is this package; **ratio** is ours/printed, or ours/Alg. 3 where nothing is printed.
 - All ε are certified upper bounds of the tight accountant unless "moments" is said.
 
-Run it: `pip install 'leastnoise[paper]'`, then `python -m leastnoise.paper all --out paper` (`--quick` for seconds instead of
+Run it: `pip install ".[paper]"`, then `python -m leastnoise.paper all --out paper` (`--quick` for seconds instead of
 minutes, `--processes N` or `--scheduler tcp://HOST:8786` for a Dask cluster; an interrupted run goes on where it stopped). The
 seconds below are of two shared processor cores.
 """

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.errors import InvalidParameterError, UnsupportedError, positive_integer
+from leastnoise.extras import installing
 from leastnoise.paper.common import Record, compact
 
 Cell = Callable[[Record], Record]
@@ -86,7 +87,7 @@ def _dask(address: str) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError:
-        raise UnsupportedError("A Dask scheduler needs dask: pip install 'leastnoise[dask]'.") from None
+        raise UnsupportedError(f"A Dask scheduler needs dask: {installing('dask')}.") from None
     dask: Any = distributed
     client = dask.Client(address)
     try:

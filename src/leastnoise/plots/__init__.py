@@ -1,4 +1,4 @@
-"""Pictures: `pip install 'leastnoise[plots]'`.
+"""Pictures: `pip install "leastnoise[plots]"`.
 
     from leastnoise import design, plots
 

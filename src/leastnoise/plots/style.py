@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.errors import InvalidParameterError
+from leastnoise.extras import required
+from leastnoise.storage import write_whole
 
 SUFFIXES = (".png", ".svg", ".pdf")
 OURS, PUBLISHED = "our design", "published method (Alg. 3)"
@@ -85,7 +87,7 @@ class Sheet:
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
         with _matplotlib("matplotlib").rc_context({**_SIZES, "svg.fonttype": "none", "svg.hashsalt": "leastnoise"}):
             self.figure.savefig(content, format=suffix[1:], dpi=130, metadata=metadata)
-        Path(path).write_bytes(content.getvalue())
+        write_whole(path, content.getvalue())
 
 
 def grid(axes: Any) -> None:
@@ -139,6 +141,4 @@ def plain(text: str, most: int = 40) -> str:
 
 
 def _matplotlib(module: str) -> Any:
-    from leastnoise.releases.table import extra
-
-    return extra(module, "plots")
+    return required(module, "plots")

@@ -35,6 +35,7 @@ from leastnoise.steps import public_pitch
 
 SHARPEST = 4096.0  # moments E[e^(θL)] are computed up to this θ: beyond, the largest loss stands for Rényi divergences
 _FAINT = 230.0  # e^−230 = 1e-100: how far the panels follow the density down
+_CLOSEST = 340.0  # e^−340 = 1e-148
 _WIDE = 4.0  # a panel spans at most this change of the logarithm of the density (or so)
 _NARROW = 0.05  # panels below this change need 6 nodes, not 16
 _ROUNDING = 1e-12  # relative allowance for a profile: exponents up to 1,000 known to a few units in the last place
@@ -60,6 +61,10 @@ class BallLoss:
     @property
     def largest(self) -> float:
         return 2.0 * self.half
+
+    @property
+    def anchor(self) -> float:
+        return self.largest
 
     @cached_property
     def rho(self) -> float:
@@ -140,7 +145,8 @@ class BallLoss:
 
     def _each(self, epsilon: ArrayLike, *, upper: bool) -> Floats:
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        moved = epsilon + (-1.0 if upper else 1.0) * LOSS_ROUNDING * (1.0 + self.largest)
+        # `half` itself is rounded up, by up to 16 units in the last place: lower bounds take that back.
+        moved = epsilon + (-1.0 if upper else 3.0) * LOSS_ROUNDING * (1.0 + self.largest)
         values = np.array([self._delta(float(e), upper) for e in moved.ravel()], dtype=np.float64)
         return values.reshape(epsilon.shape)
 
@@ -150,7 +156,8 @@ class BallLoss:
         if room <= 0.0:
             return 0.0
         if epsilon < 0.0:  # the pair is symmetric: δ(−ε) = 1 − e^(−ε) + e^(−ε) δ(ε)
-            return -math.expm1(epsilon) + math.exp(epsilon) * self._delta(-epsilon, upper)
+            value = -math.expm1(epsilon) + math.exp(epsilon) * self._delta(-epsilon, upper)
+            return value * (1.0 + (4.0 if upper else -4.0) * ULP)
         last = 2.0 * math.asin(math.sqrt(min(room / (4.0 * self.half), 1.0)))
         first = self._faint(last)
         edges = _graded(first, last, self._rates(16.0), self.dimension - 2.0)
@@ -189,10 +196,14 @@ class BallLoss:
         return self.dimension + self.half * (1.0 + sharpness)
 
     def _faint(self, last: float) -> float:
-        """A place before `last` where e^a sin^(d−2) is below e^−230 of the density at `last` ≤ π/2; 0 for two answers."""
+        """A place before `last` where e^a sin^(d−2) is below e^−230 of the density at `last` ≤ π/2; 0 for two answers.
+
+        Never so close to 0 that sin² leaves the range of floating-point numbers. For few answers and a > 100 it would be, and there
+        e^−340 of `last` is enough: the density is largest within 1/√a of 0.
+        """
         if self.dimension == 2:
             return 0.0
-        return math.asin(math.sin(last) * math.exp(-(_FAINT + self.half) / (self.dimension - 2)))
+        return math.asin(math.sin(last) * math.exp(-min((_FAINT + self.half) / (self.dimension - 2), _CLOSEST)))
 
     @cached_property
     def _first(self) -> float:

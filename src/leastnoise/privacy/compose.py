@@ -21,7 +21,7 @@ from scipy import fft
 from scipy.linalg import lapack
 
 from leastnoise.errors import AccountingError
-from leastnoise.privacy.single import ULP, SingleLoss, TableLoss
+from leastnoise.privacy.single import LIGHT, ULP, SingleLoss, TableLoss
 from leastnoise.shells import Floats
 
 Parts = Sequence[tuple[SingleLoss, int]]
@@ -29,9 +29,9 @@ Parts = Sequence[tuple[SingleLoss, int]]
 _MOST_EXACT_RELEASES = 64
 _MOST_SUMS = 20_000
 _KINK = 1e-4  # of ε, that a pitch may be
-_LIGHT = 0.02  # a loss of less probability makes no kink that matters
 DEFAULT_ACCURACY = 5e-6
 _SNAP = 1e-9  # of a pitch: losses this close to a grid point are moved onto it, which counts as rounding of the loss
+_STEEPEST_STEP = 700.0  # the log of the largest number by which a tilt may weigh neighbouring points of the grid differently
 _STEEPEST = 30.0  # log of the steepest tilt
 _TILT_WIDTH = 0.02  # of the bracket of log θ: the bounds hardly feel it
 _USUAL = 4.5  # log of the usual tilt less that of the flattest one: δ = 1e-6 to 1e-9 is 5 to 6 deviations out
@@ -104,17 +104,15 @@ class Window:
         return math.exp(-self.theta * gap) * (float(gained[index]) - math.expm1(-gap) * float(discounted[index]))
 
     def _weight_above(self) -> float:
-        """Σ_{s>ε} e^(−θ(s−ε)) (1 − e^(ε−s)) over the grid: what an error of 1 at every point comes to, at most.
+        """What an error of 1 at every point above ε comes to, at most: Σ_k e^(−θx_k) (1 − e^(−x_k)), x_k in (kh, (k+1)h].
 
-        1/(1 − e^(−θh)) − 1/(1 − e^(−(θ+1)h)) for the points beyond the first, which itself counts at most 1 − e^(−h).
+        That is at most Σ_{k≥0} a^k (1 − e^(−(k+1)h)) = (1 − e^(−h))/((1 − a)(1 − a e^(−h))), a = e^(−θh).
         """
         h, size = self.pitch, float(self.tilted.size)
         flat = size * -math.expm1(-h * size)
-        first = -math.expm1(-h)
         if self.theta * h < 1e-12:
-            return flat + first
-        beyond = first * math.exp(-self.theta * h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h))
-        return min(flat, beyond) + first
+            return flat
+        return min(flat, -math.expm1(-h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h)))
 
     def _wrapped(self, epsilon: float) -> float:
         """Bound on what mass from below the window adds to the sums above ε, W being the window's width.
@@ -257,7 +255,7 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
     pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * spread) / (max(releases, 0.1) * (saddle.theta + 1.0)))
     coarser = max(1.0, math.sqrt(accuracy / DEFAULT_ACCURACY))  # where the number of grid points forces a lower accuracy
     # Where single losses are heavy a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
-    is_smooth = all(loss.heaviest < _LIGHT for loss, _ in parts)
+    is_smooth = all(loss.heaviest < LIGHT for loss, _ in parts)
     kink = coarser * max(_KINK * epsilon, (1e-3 if is_smooth else 3e-5) * spread)
     pitch = min(pitch, kink, min(0.25 * coarser, 50.0) / (saddle.theta + 1.0))
     for loss, _ in parts:
@@ -267,10 +265,10 @@ def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> 
 
 
 def aligned(parts: Parts, pitch: float) -> float:
-    """At most `pitch`, a whole part of the largest loss where there is only one kind of loss."""
-    largest = parts[0][0].largest
-    if len(parts) == 1 and math.isfinite(largest) and largest > 0:
-        return largest / math.ceil(largest / pitch)
+    """At most `pitch`, a whole part of the loss that matters most where there is only one kind of loss."""
+    anchor = parts[0][0].anchor
+    if len(parts) == 1 and math.isfinite(anchor) and anchor > 0:
+        return anchor / math.ceil(anchor / pitch)
     return pitch
 
 
@@ -301,13 +299,14 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
         coefficient_error += count * (unit + 4.0 * ULP)  # Σ folded = 1
     tilted = np.roll(fft.irfft(spectrum, size), -(first % size))
     size_of = np.abs(spectrum)
-    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| < 1/2.
+    # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| is below |a|/2, and where
+    # it is not, both products of two factors or more are below (3 Σ count·|e|)².
     if coefficient_error > 0.01:
         raise AccountingError(f"Floating-point error of {sum(counts)} compositions cannot be bounded; use fewer grid points.")
     with np.errstate(divide="ignore", invalid="ignore"):
         leverage = np.where(smallest > 0, np.minimum(size_of / smallest, 1.0), 1.0)
     point_error = (2.0 * coefficient_error * float(np.sum(leverage)) + unit * float(np.sum(size_of))) * 2.0 / size
-    point_error += _NEGLIGIBLE * len(counts)
+    point_error += _NEGLIGIBLE * len(counts) + 10.0 * coefficient_error**2
     window = Window(
         pitch=pitch,
         first=first,
@@ -351,6 +350,8 @@ class _Grid:
         """Connect-the-Dots: a loss ℓ between grid points gives (1 − e^(−(ℓ−lower)))/(1 − e^(−h)) of its mass to the upper one."""
         if not table.spread / pitch < 1e15:
             raise AccountingError(f"A loss of {table.spread:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
+        if theta * pitch > _STEEPEST_STEP:
+            raise AccountingError(f"A tilt of {theta:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
         lower = np.floor(table.loss / pitch)
         part = np.clip(table.loss - lower * pitch, 0.0, pitch)
         over = part > (1.0 - _SNAP) * pitch

@@ -20,7 +20,6 @@ from leastnoise.privacy.tables import single_loss
 DEFAULT = Settings()
 _TRIES = 8
 _COARSER = 12
-_SPARE = 1e-5  # share of δ for which the highest losses of all releases are given up
 _LOWER_PITCH = 1.0 / 32.0  # lower bounds work on a finer grid: their gap is about 8 pitches
 _LOWER_SHARE = 1e-3  # and give away this share of δ
 _RAISED = 1e-60  # Gaussian tables raise at most this mass a release from below the grid
@@ -102,7 +101,8 @@ class PrivacyLoss:
 
     def _without_top(self, delta: float) -> PrivacyLoss:
         """The same releases, their highest losses counted as infinite as far as that costs next to nothing of δ."""
-        spare = _SPARE * delta / sum(count for _, count in self.parts)
+        # A share of what δ leaves beside the mass of infinite loss: a share of δ itself could be more than that.
+        spare = self.settings.accuracy * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
         trimmed = tuple(
             (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count) for loss, count in self.parts
         )
@@ -112,6 +112,8 @@ class PrivacyLoss:
         """The least ε certified by a window around it; +inf where the windows that were tried certify nothing."""
         budget = delta - self._infinite
         saddle = composition.saddle_for_delta(self.parts, budget)
+        if saddle.centre >= (1.0 - self.settings.accuracy) * self._highest:
+            return self._highest  # no grid tells the two apart: two sphere laws at δ = 1e-20 are 1e-10 below it
         best, guess = math.inf, saddle.centre
         for _ in range(_TRIES):
             window, truncated = self._window(self.parts, saddle, guess, self.settings.accuracy)
@@ -144,7 +146,7 @@ class PrivacyLoss:
             # How much is next to nothing depends on δ: from the best bound so far.
             trimmed = self._without_top(best)
             best = min(best, trimmed._composed_delta(epsilon))
-            if trimmed._infinite - known <= 10.0 * _SPARE * best:
+            if trimmed._infinite - known <= 10.0 * self.settings.accuracy * (best - known):
                 break
         return best
 
@@ -181,6 +183,7 @@ class PrivacyLoss:
         if found is None:
             return 0.0
         window, kind = found
+        delta -= replace(self, parts=tuple(kind))._certainly_infinite  # what is left for the finite losses of this adversary
         # Walk down from the upper bound until δ is certainly above, then narrow.
         high, step = upper, 4.0 * window.pitch
         low = upper - step
@@ -199,13 +202,16 @@ class PrivacyLoss:
 
     def _delta_lower(self, epsilon: float, upper: float) -> float:
         certain = self._certainly_infinite
+        if (loss := self._exact) is not None:
+            return max(certain, float(loss.profile_lower(epsilon)))
         if upper <= certain or self._infinite >= 1.0:
             return certain
-        if (loss := self._exact) is not None:
-            return max(0.0, float(loss.profile_lower(epsilon)))
         trimmed = self._without_top(upper)
         found = trimmed._lower_window(epsilon)
-        return certain if found is None else max(trimmed._lower_delta_at(epsilon, *found), certain)
+        if found is None:
+            return certain
+        of_one = replace(self, parts=tuple(found[1]))._certainly_infinite  # of the adversary whose finite losses are counted
+        return max(of_one + trimmed._lower_delta_at(epsilon, *found), certain)
 
     def _lower_window(self, epsilon: float) -> tuple[Window, Parts] | None:
         """A fine window around `epsilon` for one adversary: the shift that is worst at the saddle, where there are several."""
@@ -220,7 +226,8 @@ class PrivacyLoss:
             return None
 
     def _lower_delta_at(self, epsilon: float, window: Window, kind: Parts) -> float:
-        """δ(ε) ≥ δ̂(ε+λ) − Pr[the splitting steps exceed λ and S is above ε], see the package docstring."""
+        """δ(ε) ≥ δ̂(ε+λ) − Pr[the splitting steps exceed λ and S is above ε], see the package docstring; of the finite losses alone,
+        to which the mass of infinite loss adds."""
         # One kind of loss is put on the grid's own points; of several, those without a table are split once before.
         h = window.pitch * (1.0 if len(kind) == 1 or all(isinstance(loss, TableLoss) for loss, _ in kind) else 2.0)
         n = window.releases
@@ -234,7 +241,8 @@ class PrivacyLoss:
         reach = max(h * math.sqrt(n * exponent / 2.0), window.theta * n * h * h / 4.0)
         value = math.exp(window.log_delta(epsilon + drift + reach, upper=False))
         given_up = math.exp(chernoff - 2.0 * reach * reach / (n * h * h))
-        return max(0.0, value - given_up - n * _RAISED - self._raised)
+        raised = sum(count * loss.raised for loss, count in kind if isinstance(loss, TableLoss))
+        return max(0.0, value - given_up - n * _RAISED - raised)
 
     # What is known without composing
 
@@ -264,11 +272,6 @@ class PrivacyLoss:
         return total * (1.0 + 1e-12) + error
 
     @property
-    def _raised(self) -> float:
-        """Mass whose loss was put too high to be safe, all releases."""
-        return sum(count * loss.raised for loss, count in self.parts if isinstance(loss, TableLoss))
-
-    @property
     def _certainly_infinite(self) -> float:
         """Lower bound on the probability of unbounded loss."""
         if any(_surely_infinite(loss) >= 1.0 for loss, _ in self.parts):
@@ -289,15 +292,15 @@ def _at_zero(loss: SingleLoss) -> float:
 def _joined(parts: tuple[tuple[SingleLoss, int], ...]) -> tuple[tuple[SingleLoss, int], ...]:
     """Equal losses counted together; all Gaussian losses as the one they compose to, μ² = Σ n μ²."""
     counts: dict[int, tuple[SingleLoss, int]] = {}
-    gaussian = 0.0
+    squares = []
     for loss, count in parts:
         if isinstance(loss, GaussianLoss):
-            gaussian += count * loss.mu**2
+            squares.append(count * loss.mu**2)
         else:
             _, before = counts.get(id(loss), (loss, 0))
             counts[id(loss)] = (loss, before + count)
     joined = tuple(counts.values())
-    return (*joined, (GaussianLoss(math.sqrt(gaussian) * (1.0 + 4 * ULP)), 1)) if gaussian > 0 else joined
+    return (*joined, (GaussianLoss(math.sqrt(math.fsum(squares)) * (1.0 + 4 * ULP)), 1)) if squares else joined
 
 
 def _worst_table(loss: SingleLoss, theta: float) -> SingleLoss:
@@ -329,4 +332,4 @@ def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0, neve
 
 
 def _surely_infinite(loss: SingleLoss) -> float:
-    return max(loss.infinite - (loss.raised if isinstance(loss, TableLoss) else 0.0), 0.0)
+    return loss.surely_infinite if isinstance(loss, (TableLoss, WorstOf)) else loss.infinite

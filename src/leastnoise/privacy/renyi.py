@@ -17,6 +17,7 @@ from leastnoise.shells import Floats
 
 Conversion = Literal["moments", "improved"]
 
+_STEEP = 60.0  # a loss beyond which P may be too faint to be listed where Q is not
 _ROUNDING = 1e-13  # relative allowance, added to every divergence so that it stays an upper bound
 
 
@@ -60,7 +61,8 @@ def table_divergence(table: TableLoss, order: float) -> float:
     if above * table.spread > 600.0:
         return (table.cumulants(above)[0] + table.mass_error) / above * (1.0 + _ROUNDING) + table.loss_rounding
     # With ρ = P/Q: (g − 1)/(α(α−1)) = Σ q φ(ρ), φ(ρ) = (ρ^α − 1 − α(ρ−1))/(α(α−1)) ≥ 0: no cancellation, smooth as α → 1.
-    excess = float(np.sum(_excess(table, order))) * (1.0 + table.mass_error + ULP * table.loss.size)
+    excess = float(np.sum(_excess(table, order))) + _left_out(table) / order
+    excess *= 1.0 + table.mass_error + ULP * table.loss.size
     # A loss is known to `loss_rounding`, which moves the sum by that times E_P[ρ^(α−1) − 1]/(α−1), about √(2·excess) when small.
     excess += table.loss_rounding * (math.sqrt(2.0 * excess) + excess * order)
     if above == 0.0:
@@ -73,7 +75,8 @@ def _excess(table: TableLoss, order: float) -> Floats:
     φ = ℓ²/2·(1 + (α+1)ℓ/3 + (α²+α+1)ℓ²/12 + …)."""
     loss, p, above = table.loss, np.exp(table.log_p), order - 1.0
     slope = loss if above == 0.0 else np.expm1(above * loss) / above  # tends to `loss`, so nothing cancels as α → 1
-    exact = p * (slope + np.expm1(-np.maximum(loss, -700.0))) / order
+    q = np.exp(table.log_p - loss)  # not p·e^−ℓ: where p is below the smallest float, q may be near 1
+    exact = np.where(loss > -_STEEP, p * (slope + np.expm1(-np.maximum(loss, -_STEEP))), p * slope + (q - p)) / order
     near = np.where(np.abs(loss) * order < 2e-3, loss, 0.0)
     a = order
     series = (
@@ -88,6 +91,19 @@ def _excess(table: TableLoss, order: float) -> Floats:
         )
     )
     return np.where(np.abs(loss) * order < 2e-3, p * np.exp(-near) * series, np.maximum(exact, 0.0))
+
+
+def _left_out(table: TableLoss) -> float:
+    """What the table of a symmetric pair lacks of Q: mass where P is too faint to be listed, or counted at a higher loss.
+
+    Q has as much mass at losses below −ℓ as P has above ℓ. P is listed down to e^−110, so that only Q-mass at losses below −60 can
+    be missed by more than 1e-20; each counts q·φ(0) = q/α.
+    """
+    above = float(np.sum(np.exp(table.log_p[table.loss > _STEEP])))
+    if above == 0.0:
+        return 0.0
+    far = table.loss < -_STEEP * (1.0 + 1e-9)
+    return max(above - float(np.sum(np.exp(table.log_p[far] - table.loss[far]))), 0.0)
 
 
 def _laplace(ratio: float, order: float) -> float:
@@ -130,7 +146,8 @@ def epsilon_from_renyi(divergence: float, order: float, delta: float, conversion
         return classic
     if conversion != "improved":
         raise InvalidParameterError("conversion", conversion, "to be 'moments' or 'improved'")
-    improved = divergence + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
+    # log((α−1)/α), not log1p(−1/α): α − 1 has no error, 1 − 1/α has one of 1e-16/(α−1) of itself.
+    improved = divergence + math.log((order - 1.0) / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
     return max(min(classic, improved + rounding), 0.0)
 
 

@@ -27,6 +27,8 @@ SMALLEST = 5e-324
 LOSS_ROUNDING = 8.0 * ULP  # error of a loss relative to 1 + its size
 MASS_ROUNDING = 1e-13  # relative error of a probability, a release: |log p| ≤ 745 known to a unit in the last place
 PROFILE_ROUNDING = 1e-13  # relative allowance for the sums behind one profile value
+_HARDLY_FALLEN = 0.99
+LIGHT = 0.02  # a loss of less probability makes no kink that matters
 _TOP_BINS = 256  # of the losses above 0, when the highest are set aside
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MANY_NODES, _MANY_WEIGHTS = np.polynomial.legendre.leggauss(64)
@@ -57,6 +59,13 @@ class TableLoss:
     def largest(self) -> float:
         """The largest finite loss."""
         return float(self.loss.max())
+
+    @property
+    def surely_infinite(self) -> float:
+        """A lower bound on the mass of infinite loss; 1 only where there is no finite loss at all."""
+        if not np.any(self.log_p > -np.inf):
+            return self.infinite
+        return max(self.infinite - self.raised * (1.0 + 1e-9), 0.0) * (1.0 - ULP)
 
     @property
     def spread(self) -> float:
@@ -135,17 +144,31 @@ class TableLoss:
     @cached_property
     def heaviest(self) -> float:
         """The probability of the heaviest loss, those within 1/5,000 of the spread taken together."""
+        return self._heaviest[0]
+
+    @property
+    def anchor(self) -> float:
+        """The loss that must be a point of the grid, for splitting it would cost most: the heaviest one, or the largest."""
+        return self._heaviest[1]
+
+    @cached_property
+    def _heaviest(self) -> tuple[float, float]:
         spread = self.spread
         if spread == 0.0:
-            return 1.0
+            return 1.0, self.largest
+        p = np.exp(self.log_p)
         bins = ((self.loss + spread) * (2_500.0 / spread)).astype(np.int64)
-        return float(np.bincount(bins, weights=np.exp(self.log_p)).max())
+        masses = np.bincount(bins, weights=p)
+        heaviest = int(np.argmax(masses))
+        loss = abs(float(self.loss[np.argmax(np.where(bins == heaviest, p, -1.0))]))
+        is_light = masses[heaviest] < LIGHT or loss < 1e-3 * spread
+        return float(masses[heaviest]), self.largest if is_light else loss
 
     def without_top(self, mass: float) -> TableLoss:
         """The same with its highest losses, of probability at most `mass` together, counted as infinite.
 
         Losses that hardly ever occur would own the tilt, the pitch and the window of a composition. No sorting: the losses above 0
-        are counted in bins.
+        are counted in bins. Where the largest loss would hardly fall, giving them up gains nothing and costs their mass.
         """
         top = self.largest
         if not top > 0.0:
@@ -155,7 +178,7 @@ class TableLoss:
         above = np.cumsum(np.bincount(bins, weights=p, minlength=_TOP_BINS + 1)[::-1])[::-1]  # of a bin and all higher ones
         first = int(np.argmax(np.append(above, 0.0) <= mass * (1.0 - self._sum_rounding)))
         kept = bins < max(first, 1)
-        if np.all(kept) or not np.any(kept):
+        if not np.any(kept) or float(np.max(self.loss[kept])) > _HARDLY_FALLEN * top:
             return self
         removed = rounded_up(float(np.sum(p[~kept])), self.mass_error, p.size)
         return replace(
@@ -190,7 +213,7 @@ class TableLoss:
             min((self.infinite + other.infinite - self.infinite * other.infinite) * (1.0 + 4.0 * ULP), 1.0),
             self.deviation + other.deviation,
             self.releases + other.releases,
-            self.raised + other.raised,
+            self.raised + other.raised + 8.0 * ULP * (self.infinite + other.infinite),
             self.loss_rounding + other.loss_rounding,
             self.mass_error + other.mass_error + ULP * (self.loss.size + other.loss.size),
         ).merged()
@@ -205,36 +228,38 @@ class GaussianLoss:
     deviation: float = 0.0
     heaviest: float = 0.0
     largest: float = math.inf
+    anchor: float = math.inf
 
     def profile(self, epsilon: ArrayLike) -> Floats:
         """Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle–Wang 2018), through erfcx so that the far tail keeps its digits."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        u = (epsilon / self.mu - 0.5 * self.mu) / math.sqrt(2.0)
-        v = (epsilon / self.mu + 0.5 * self.mu) / math.sqrt(2.0)
-        exact, relative, absolute = self._profile(epsilon, u, v)
-        bound = np.maximum(exact * (1.0 + relative) + absolute, SMALLEST)
-        # δ(ε) ≤ δ(0) ≤ μ/√(2π) for ε ≥ 0: a bound that survives where the difference cancels to nothing.
-        crude = np.where(epsilon >= 0, self.mu / math.sqrt(2.0 * math.pi) * (1.0 + 8.0 * ULP), 1.0)
-        return np.asarray(np.minimum(np.minimum(bound, crude), 1.0), dtype=np.float64)
+        exact, relative, absolute, u = self._profile(epsilon)
+        # Where rounding may be all of the difference (μ below 1e-13) it says nothing, least of all that δ is 0.
+        bound = np.where(relative < 0.5, np.maximum(exact * (1.0 + relative) + absolute, SMALLEST), 1.0)
+        # ∂δ/∂μ = φ(ε/μ − μ/2), which grows up to μ = √(2ε) and is never above φ(0): δ ≤ μ·φ(max(ε/μ − μ/2, 0)) for ε ≥ 0.
+        with np.errstate(over="ignore", under="ignore"):
+            bell = np.exp(-(np.maximum(u * (1.0 - 8.0 * ULP) - 8.0 * ULP * self.mu, 0.0) ** 2))
+        crude = np.maximum(self.mu / math.sqrt(2.0 * math.pi) * bell * (1.0 + 8.0 * ULP), SMALLEST)
+        return np.asarray(np.minimum(np.minimum(bound, np.where(epsilon >= 0, crude, 1.0)), 1.0), dtype=np.float64)
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
-        epsilon = np.asarray(epsilon, dtype=np.float64)
-        u = (epsilon / self.mu - 0.5 * self.mu) / math.sqrt(2.0)
-        v = (epsilon / self.mu + 0.5 * self.mu) / math.sqrt(2.0)
-        exact, relative, absolute = self._profile(epsilon, u, v)
+        exact, relative, absolute, _ = self._profile(np.asarray(epsilon, dtype=np.float64))
         return np.asarray(np.maximum(exact * (1.0 - relative) - absolute, 0.0), dtype=np.float64)
 
-    def _profile(self, epsilon: Floats, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-        """The formula, and bounds on its relative and absolute rounding error; e^ε erfc(v) = e^(−u²) erfcx(v) as v² − u² = ε."""
+    def _profile(self, epsilon: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """The formula, bounds on its relative and absolute rounding error, and u = (ε/μ − μ/2)/√2; with v = (ε/μ + μ/2)/√2
+        e^ε erfc(v) = e^(−u²) erfcx(v), as v² − u² = ε."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            u = (epsilon / self.mu - 0.5 * self.mu) / math.sqrt(2.0)
+            v = (epsilon / self.mu + 0.5 * self.mu) / math.sqrt(2.0)
             bell = np.exp(-u * u)
             # v < 0 only for ε < −μ²/2; then e^ε is small and erfc(v) at most 2.
             second = np.where(v >= 0, bell * special.erfcx(np.maximum(v, 0.0)), np.exp(np.minimum(epsilon, 0.0)) * special.erfc(v))
             first = np.where(u > 0, bell * special.erfcx(np.maximum(u, 0.0)), special.erfc(u))
-        size = np.abs(epsilon) / self.mu + self.mu
-        relative = np.minimum(16.0 * ULP * (1.0 + (1.0 + size) / self.mu + size * size), 1.0)
+            size = np.abs(epsilon) / self.mu + self.mu
+            relative = np.minimum(16.0 * ULP * (1.0 + (1.0 + size) / self.mu + size * size), 1.0)
         absolute = np.where(u > 0, 0.0, 8.0 * ULP)
-        return np.asarray(0.5 * (first - second)), np.asarray(relative), np.asarray(absolute)
+        return np.asarray(0.5 * (first - second)), np.asarray(relative), np.asarray(absolute), np.asarray(u)
 
     def share_below_largest(self, theta: float) -> float:
         return 1.0
@@ -283,6 +308,10 @@ class LaplaceLoss:
 
     @property
     def largest(self) -> float:
+        return self.ratio
+
+    @property
+    def anchor(self) -> float:
         return self.ratio
 
     def profile(self, epsilon: ArrayLike) -> Floats:
@@ -337,6 +366,10 @@ class WorstOf:
         return max(table.infinite for table in self.tables)
 
     @property
+    def surely_infinite(self) -> float:
+        return max(table.surely_infinite for table in self.tables)
+
+    @property
     def deviation(self) -> float:
         return max(table.deviation for table in self.tables)
 
@@ -357,6 +390,10 @@ class WorstOf:
     @property
     def heaviest(self) -> float:
         return max(table.heaviest for table in self.tables)
+
+    @property
+    def anchor(self) -> float:
+        return self.largest
 
     def without_top(self, mass: float) -> WorstOf:
         return WorstOf(tuple(table.without_top(mass) for table in self.tables))
@@ -414,6 +451,11 @@ SingleLoss: TypeAlias = "TableLoss | GaussianLoss | LaplaceLoss | WorstOf | Ball
 def rounded_up(mass: float, mass_error: float, terms: int) -> float:
     """A sum of that many rounded probabilities, on the safe side."""
     return min(mass * (1.0 + mass_error + ULP * (terms + 4)), 1.0)
+
+
+def rounded_by(mass: float, mass_error: float, terms: int) -> float:
+    """How far above the truth `rounded_up` may be: what lower bounds leave out."""
+    return 3.0 * mass * (mass_error + ULP * (terms + 4))
 
 
 def _table_from_masses(loss: NDArray[np.floating], p: Floats, infinite: float) -> TableLoss:

@@ -24,6 +24,7 @@ from leastnoise.privacy.single import (
     TableLoss,
     WorstOf,
     log_ratio,
+    rounded_by,
     rounded_up,
 )
 from leastnoise.shells import Floats
@@ -35,6 +36,7 @@ _FARTHEST = 3_000_000  # shells
 _FAINTEST = 1e-300
 _LARGEST_DEVIATION = 1e-9
 _MOST_STEPS = 1 << 25  # of a shift: its tables take 10 GB
+_LEAST_RATIO = 1e-150
 _MOST_WORK = 10_000_000  # pairs × shifts a non-monotone joint law may need
 
 # Every point of P has left the support of Q: the loss is infinite for certain.
@@ -45,14 +47,22 @@ def single_loss(noise: Noise, sensitivity: float) -> SingleLoss:
     """The exact loss of one release of `noise` when one person can move each answer by up to `sensitivity`."""
     s = positive("sensitivity", sensitivity)
     if isinstance(noise, GaussianNoise):
-        return GaussianLoss(s / noise.sigma * (1.0 + 2.0 * ULP))
+        return GaussianLoss(_in_range(s / noise.sigma) * (1.0 + 2.0 * ULP))
     if isinstance(noise, LaplaceNoise):
-        return LaplaceLoss(s / noise.scale * (1.0 + 4.0 * ULP))
+        return LaplaceLoss(_in_range(s / noise.scale) * (1.0 + 4.0 * ULP))
     if isinstance(noise, LatticeNoise):
         return lattice_loss(noise, shift_in_steps(s, noise.step))
     if isinstance(noise, BallNoise):
         return ball_loss(noise, s)
     raise UnsupportedError(f"{type(noise).__name__} has no privacy loss here.")
+
+
+def _in_range(ratio: float) -> float:
+    """The sensitivity in units of the noise, where its square is a normal floating-point number: beyond, μ² = 0 would say that
+    nothing is revealed."""
+    if not _LEAST_RATIO < ratio < 1.0 / _LEAST_RATIO:
+        raise AccountingError(f"Noise is judged for sensitivities from 1e-150 to 1e150 times its own size, not {ratio:.3g} times.")
+    return ratio
 
 
 def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
@@ -118,7 +128,9 @@ def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
         log_p = np.concatenate([log_p, [side, side - slope]])
     if not loss.size:
         return NOTHING_SHARED
-    infinite = rounded_up(float(np.sum(np.exp(log_h[pairs.i][lost]))), MASS_ROUNDING, pairs.i.size)
+    mass = float(np.sum(np.exp(log_h[pairs.i][lost])))
+    infinite = rounded_up(mass, MASS_ROUNDING, pairs.i.size)
+    raised += rounded_by(mass, MASS_ROUNDING, pairs.i.size)
     return TableLoss(loss, log_p, infinite, raised=raised).merged()
 
 
@@ -136,17 +148,20 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
     if noise.tail_ratio is not None:
         largest = max(largest, -shift * math.log(noise.tail_ratio))
         rest = _mass_beyond(noise, reach)
-    infinite += float(np.sum(np.exp(log_p[faint & (loss > largest)])))
-    rest += float(np.sum(np.exp(log_p[faint & (loss <= largest)])))
-    raised = rest + float(np.sum(np.exp(log_p[faint & (loss > largest)])))
+    # log h and log counts are as large as d·log k; what they lose in the last place is lost from losses and probabilities.
+    size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(np.max(np.abs(pairs.log_count), initial=0.0))
+    loss_error, mass_error = LOSS_ROUNDING * (1.0 + largest + size), MASS_ROUNDING + LOSS_ROUNDING * size
+    beyond = faint & (loss > largest + 0.25 * loss_error)  # not those of the tail itself, which are `largest` up to rounding
+    raised = float(np.sum(np.exp(log_p[beyond])))
+    infinite += raised
+    rest += float(np.sum(np.exp(log_p[faint & ~beyond])))
+    raised += rest
     loss, log_p = loss[~faint], log_p[~faint]
     if rest > 0:
         loss, log_p = np.append(loss, largest), np.append(log_p, math.log(rest))
     if not loss.size:
         return NOTHING_SHARED
-    # log h and log counts are as large as d·log k; what they lose in the last place is lost from losses and probabilities.
-    size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(np.max(np.abs(pairs.log_count)))
-    loss_error, mass_error = LOSS_ROUNDING * (1.0 + largest + size), MASS_ROUNDING + LOSS_ROUNDING * size
+    raised += rounded_by(infinite, mass_error, pairs.i.size)
     infinite = rounded_up(infinite, mass_error, pairs.i.size)
     return TableLoss(loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error)
 

@@ -316,7 +316,7 @@ class Books:
                 self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=str(data["result_hash"]))
             elif event.kind != "ledger":
                 raise LedgerError(f"Event {event.id} of the ledger is of an unknown kind, {event.kind!r}.")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise LedgerError(f"Event {event.id} of the ledger cannot be understood: {error!r}.") from None
 
     def account(self, name: str) -> Account:

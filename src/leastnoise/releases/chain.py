@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.errors import LedgerError, positive
+from leastnoise.storage import json_float, json_integer
 
 FORMAT = "leastnoise.ledger"
 VERSION = 1
@@ -58,11 +59,8 @@ class Event:
     @property
     def data(self) -> dict[str, Any]:
         """The content as plain data."""
-        try:
-            data = json.loads(self.content)
-        except (ValueError, RecursionError):
-            data = None
-        if not isinstance(data, dict):
+        data = _plain_data(self.content)
+        if data is None:
             raise LedgerError(f"Event {self.id} of the ledger cannot be read.")
         return data
 
@@ -312,5 +310,16 @@ def stored_law(connection: sqlite3.Connection, law_hash: str) -> dict[str, Any]:
         raise LedgerError(f"The law {law_hash[:16]}… is missing from the ledger.")
     if text_digest(str(row[0])) != law_hash:
         raise LedgerError(f"The law {law_hash[:16]}… was changed: its content does not match its hash.")
-    data: dict[str, Any] = json.loads(row[0])
+    data = _plain_data(str(row[0]))
+    if data is None:
+        raise LedgerError(f"The law {law_hash[:16]}… of the ledger cannot be read.")
     return data
+
+
+def _plain_data(text: str) -> dict[str, Any] | None:
+    """A JSON object; None if the text is none, or holds a number beyond all range."""
+    try:
+        data = json.loads(text, parse_int=json_integer, parse_float=json_float)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None

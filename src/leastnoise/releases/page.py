@@ -67,7 +67,7 @@ def page(release: Release) -> str:
     plan, made = release.plan, release.mechanism
     title = escape(plan.about.get("title", plan.name))
     curator = f" by {escape(plan.about['curator'])}" if "curator" in plan.about else ""
-    warning = "" if release.entropy == "operating system" else f'<p class="warning">{escape(release.entropy)}</p>'
+    warning = "" if release.is_private else f'<p class="warning">{escape(release.entropy)}</p>'
     labelled = (
         f"<p>Post-processing, which costs no privacy: {escape(', '.join(plan.postprocess))}. {escape(intervals_in_words(plan))}</p>"
         if plan.postprocess

@@ -13,20 +13,37 @@ from typing import Any
 from leastnoise.errors import InvalidFileError, PlanError
 from leastnoise.releases.plan import KINDS, Plan, Statistic
 from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, ParquetFile, Source, text
+from leastnoise.storage import json_float, read_text
+
+_MOST_BYTES = 1 << 24  # of a plan: a hundred thousand keys take two million
 
 
 def load_plan(path: str | PathLike[str]) -> Plan:
     """The plan in a TOML file; its relative paths start at the file's folder."""
     where = Path(path)
     try:
-        content = tomllib.loads(where.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_text(path, _MOST_BYTES), parse_float=json_float)
+        _check_integers(content)
     except OSError as error:
         raise InvalidFileError(f"Cannot read the plan {os.fspath(path)!r}: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidFileError(f"The plan {os.fspath(path)!r} is not valid TOML: {error}.") from None
     except ValueError:  # Python reads integers of up to 4,300 digits
-        raise InvalidFileError(f"The plan {os.fspath(path)!r} has a number with too many digits.") from None
+        raise InvalidFileError(f"The plan {os.fspath(path)!r} has a number beyond all range.") from None
     return plan_from(content, folder=where.parent)
+
+
+def _check_integers(content: Any) -> None:
+    """A ValueError where an integer has more than the 64 bits of TOML; Python could read it and not show it."""
+    left = [content]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, int) and not -(2**63) <= one < 2**63:
+            raise ValueError("an integer beyond 64 bits")
 
 
 def plan_from(content: Mapping[str, Any], *, folder: Path | None = None) -> Plan:
@@ -70,9 +87,9 @@ def _source(entry: Any, folder: Path | None) -> Source | None:
         raise PlanError("The plan declares no source: declare exactly one of csv, parquet, duckdb and connection in [source].")
     allowed = {"csv": {"csv", "columns", "delimiter"}, "parquet": {"parquet"}}.get(kinds[0], {kinds[0], "table"})
     _known("[source]", entry, allowed)
+    if kinds[0] == "connection":  # checked there, without being shown
+        return Connection(entry["connection"], text("source.table", entry.get("table")))
     place = text(f"source.{kinds[0]}", entry[kinds[0]])
-    if kinds[0] == "connection":
-        return Connection(place, text("source.table", entry.get("table")))
     path = str(folder / place) if folder is not None else place
     if kinds[0] == "csv":
         return CsvFile(path, entry.get("columns"), entry.get("delimiter", ","))

@@ -43,6 +43,7 @@ def guarantee(release: Release) -> dict[str, Any]:
         "rows_per_person": 1 if plan.one_row_per_person else plan.rows_per_person,
         "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
         "covers": "this release alone" if release.entry is None else "this release; the ledger adds up all releases",
+        "entropy": release.entropy,
         "in_words": in_words(release),
     }
 
@@ -50,6 +51,11 @@ def guarantee(release: Release) -> dict[str, Any]:
 def in_words(release: Release) -> str:
     """The guarantee for people."""
     plan = release.plan
+    if not release.is_private:
+        return (
+            "Nothing is guaranteed: the noise does not come from the operating system's generator, "
+            f"and whoever knows where it comes from can take it away again ({release.entropy})."
+        )
     change = (
         "take away or add all rows of any one person" if plan.relation == "add/remove" else "exchange any one person for another"
     )
@@ -182,12 +188,14 @@ def _unprotected(plan: Plan) -> str:
 
 
 def as_csv(release: Release) -> str:
-    """The numbers as CSV; cells that a spreadsheet would take for a formula are quoted with an apostrophe."""
+    """The numbers as CSV; cells that a spreadsheet would take for a formula are quoted with an
+    apostrophe. Numbers that are not private say so in a column of their own."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = list(release.rows[0].as_dict())
+    marked = {} if release.is_private else {"entropy": release.entropy}
+    names = [*release.rows[0].as_dict(), *marked]
     writer.writerow(names)
     for row in release.rows:
-        cells = row.as_dict().values()
+        cells = (*row.as_dict().values(), *marked.values())
         writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell for cell in cells])
     return text.getvalue()

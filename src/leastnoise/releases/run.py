@@ -13,6 +13,7 @@ An interruption before step 4 costs nothing. After it the spend stays: the ledge
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.errors import PlanError
+from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.cautions import cautions
 from leastnoise.releases.estimate import Row
@@ -34,10 +36,9 @@ from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.table import Counts, Table, aggregate, extra, open_table
-from leastnoise.sampling import OperatingSystemEntropy
+from leastnoise.releases.table import Counts, Table, aggregate, open_table
 from leastnoise.sampling import release as noised
-from leastnoise.sampling.entropy import Entropy
+from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
 from leastnoise.storage import write_whole
 
 Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
@@ -66,6 +67,11 @@ class Release:
     @property
     def delta(self) -> float:
         return self.mechanism.delta
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the noise is the operating system's: drawn from anything else, nothing is guaranteed."""
+        return self.entropy == OPERATING_SYSTEM
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -123,7 +129,10 @@ class Release:
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """A Parquet file of the numbers, with the guarantee in its metadata."""
         parquet = extra("pyarrow.parquet", "tables")
-        parquet.write_table(self.to_arrow().replace_schema_metadata({"leastnoise": json.dumps(report.guarantee(self))}), str(path))
+        marked = self.to_arrow().replace_schema_metadata({"leastnoise": json.dumps(report.guarantee(self))})
+        content = io.BytesIO()
+        parquet.write_table(marked, content)
+        write_whole(path, content.getvalue())
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """The one-page report for the public."""
@@ -146,6 +155,7 @@ def release(
     table: Any = None,
     prepared: Mechanism | None = None,
     entropy: Entropy | None = None,
+    not_private: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
@@ -153,13 +163,14 @@ def release(
     `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one nothing adds up what several
     releases cost. `table` (an ibis table of any engine, a pandas, polars or pyarrow table) takes the place of the plan's source.
     `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
-    being done and its share.
+    being done and its share. `entropy` is for tests: any other source than the operating system's
+    needs `not_private=True`, and the result, its files and the ledger say so.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
     wanted = plan if isinstance(plan, Plan) else load_plan(plan)
     told: Progress = progress or (lambda stage, share: None)
-    source: Entropy = OperatingSystemEntropy() if entropy is None else entropy
+    source = chosen(entropy, not_private)
     told("designing the noise", 0.0)
     made = mechanism(wanted) if prepared is None else prepared
     if made.plan_hash != wanted.hash:
@@ -178,7 +189,7 @@ def release(
     noisy = _noisy(made, counts, source)
     found = estimate.processed(wanted, estimate.rows(wanted, made, noisy))
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
-    done = Release(wanted, found, made, opened.engine, source.stamp, stamp, entry)
+    done = Release(wanted, found, made, opened.engine, stamp_of(source), stamp, entry)
     if ledger is not None and entry is not None:
         ledger.release_done(entry, done.hash)
     told("adding noise", 1.0)
@@ -186,7 +197,8 @@ def release(
 
 
 def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> int:
-    return ledger.spend(dataset, made.spends, plan_hash=plan.hash, note=plan.name, stamp=source.stamp, relation=plan.relation).id
+    told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
+    return ledger.spend(dataset, made.spends, **told, relation=plan.relation).id
 
 
 def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
@@ -215,7 +227,7 @@ def _noisy(made: Mechanism, counts: Sequence[Counts], source: Entropy) -> list[f
             place = made.blocks[entry.block].answers_of(entry.group).index(entry.answer)
             counted = counts[entry.block][cells[entry.block][entry.group]][place]
             scaled[at] = Fraction(counted, entry.sensitivity)
-        out = noised(law, scaled, entropy=source)
+        out = noised(law, scaled, entropy=source, not_private=not is_private(source))
         for i, entry, integer in zip(drawn.entries, served, out.integers.tolist()[: len(served)], strict=True):
             noisy[i] = int(integer) * out.unit * entry.sensitivity * entry.answer.unit
     return [float(value) for value in noisy]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from leastnoise.errors import InvalidParameterError
+from leastnoise.errors import InvalidParameterError, PlanError
 
 MOST_TEXT = 1000  # characters of a name
 
@@ -61,19 +65,111 @@ class DuckDBTable:
 
 @dataclass(frozen=True)
 class Connection:
-    """A table behind any engine ibis connects to by URL. "env:NAME" takes the URL, with its password, from the environment."""
+    """A table behind a URL: postgresql://user@host/database, duckdb://path, or spark:// for the
+    session of the process. "env:NAME" takes the URL, with its password, from the environment."""
 
-    url: str
+    url: str = field(repr=False)  # it may hold a password
     table: str
 
     def __post_init__(self) -> None:
-        text("source.connection", self.url)
+        if not isinstance(self.url, str) or not self.url:
+            kind = type(self.url).__name__
+            raise InvalidParameterError("source.connection", kind, "to be the URL of a database")
+        if not self.url.startswith(ENVIRONMENT):
+            address(self.url)
+        else:
+            text("source.connection", self.url)
         text("source.table", self.table)
 
     def describe(self) -> dict[str, Any]:
         # The URL may hold a password: only its scheme is ever written down.
-        shown = self.url if self.url.startswith("env:") else self.url.split(":", 1)[0] + "://…"
+        is_named = self.url.startswith(ENVIRONMENT)
+        shown = self.url if is_named else self.url.split(":", 1)[0] + "://…"
         return {"connection": shown, "table": self.table}
+
+
+ENVIRONMENT = "env:"
+ENGINES: Mapping[str, str] = {
+    **{"postgres": "postgres", "postgresql": "postgres"},
+    **{"duckdb": "duckdb", "spark": "spark", "pyspark": "spark"},
+}
+# What a URL of PostgreSQL may say after its question mark. Left out on purpose: what names files that
+# hold keys and passwords (passfile, service, sslkey), and `options`, which sets what the server lets
+# the user set.
+POSTGRES_KEYS = (
+    *("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert"),
+    *("connect_timeout", "application_name", "channel_binding", "target_session_attrs"),
+)
+_LONGEST_URL = 4000  # characters
+
+
+@dataclass(frozen=True)
+class Address:
+    """A URL, taken apart: the engine, and what it is told. Nothing else of the URL reaches it."""
+
+    engine: str
+    told: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def address(url: str) -> Address:
+    """The parts of a URL that is allowed, or a PlanError that shows nothing of it.
+
+    It may hold a password.
+    """
+    if len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
+        raise PlanError(
+            "The URL of the connection is not one: expected at most "
+            f"{_LONGEST_URL} characters, without spaces and unprintable ones."
+        )
+    parts, port = _taken_apart(url)
+    engine = ENGINES.get(parts.scheme)
+    if engine is None:
+        raise PlanError(
+            "The connection is to no engine that is known here: its URL must begin with "
+            "postgresql://, duckdb:// or spark://. Other engines are given from Python as ibis tables."
+        )
+    if engine == "postgres":
+        return Address(engine, _postgres(parts, port))
+    if parts.query or parts.fragment or "@" in parts.netloc:
+        raise PlanError(f"A connection to {parts.scheme} takes no options and no user: declare its URL without them.")
+    place = unquote(parts.netloc + parts.path)
+    if engine == "spark":
+        if place:
+            raise PlanError("A connection to Spark is to the session of the process: declare spark:// alone.")
+        return Address(engine)
+    if not place or ":" in place:
+        raise PlanError("A connection to DuckDB is to a file: declare duckdb://path.")
+    return Address(engine, {"path": text("path of the DuckDB file", place)})
+
+
+def _taken_apart(url: str) -> tuple[SplitResult, int | None]:
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        return parts, parts.port
+    # Not in a handler: Python's error quotes what is no port, and would hang on this one.
+    raise PlanError("The URL of the connection is not one: expected postgresql://user@host:port/name.")
+
+
+def _postgres(parts: SplitResult, port: int | None) -> dict[str, str]:
+    """What libpq is told, by its own names for it; `schema` is ours."""
+    database, _, schema = parts.path[1:].partition("/")
+    named = {"user": parts.username, "password": parts.password, "host": parts.hostname}
+    named |= {"dbname": database, "schema": schema}
+    told = {name: unquote(value) for name, value in named.items() if value}
+    if port is not None:
+        told["port"] = str(port)
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        if name not in POSTGRES_KEYS:
+            known = ", ".join(POSTGRES_KEYS)
+            raise PlanError(f"The URL of PostgreSQL has an option beyond {known}.")
+        if name in told:
+            raise PlanError(f"The URL of PostgreSQL says {name} twice.")
+        told[name] = value
+    if parts.fragment or not all(value.isprintable() for value in told.values()):
+        raise PlanError("The URL of PostgreSQL has a # or an unprintable character in it: in a password # is %23.")
+    if not re.fullmatch("[0-9]{1,5}", told.get("port", "5432")):
+        raise PlanError("The port in the URL of PostgreSQL is not a number: declare host:5432.")
+    return told
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,34 +24,35 @@ Errors of an engine may quote values: they are replaced by an EngineError withou
 from __future__ import annotations
 
 import csv
-import importlib
+import gzip
+import io
 import os
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from glob import glob, has_magic
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
+from leastnoise.extras import required as extra
+from leastnoise.releases import duck
 from leastnoise.releases.expressions import check_key, comparable, key_label, md5, place, text, unreadable
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
+from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Answer, Block, bounds, is_unreadable
-from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source
+from leastnoise.releases.source import ENVIRONMENT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
 
 _T = TypeVar("_T")
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
+_IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
+_LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
-
-
-def extra(module: str, name: str) -> Any:
-    """An optional package, or an error that says what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise UnsupportedError(f"This needs {module}: pip install 'leastnoise[{name}]'.") from None
 
 
 def _withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:
@@ -82,12 +83,13 @@ class Table:
     collations: bool = True  # whether its texts may be compared otherwise than letter by letter
 
 
-def open_table(plan: Plan, table: Any = None) -> Table:
-    """The plan's table, or `table` in its place. Names and types are checked; they are public, the rows are not."""
+def open_table(plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | None = None) -> Table:
+    """The plan's table, or `table` in its place. Names and types are checked; they are public, the
+    rows are not. `scratch` is where DuckDB has its private folder, by default the system's place."""
     source = plan.source if table is None else Frame(table)
     if source is None:
         raise PlanError("The plan declares no source: declare [source], or give release(..., table=...).")
-    opened = _withheld("opening the table", lambda: _opened(source))
+    opened = _withheld("opening the table", lambda: _opened(source, scratch))
     try:
         schema = _withheld("reading the names and types of the columns", opened.expression.schema)
         _check_columns(plan, {name: schema[name] for name in schema.names})
@@ -101,32 +103,92 @@ def _nothing() -> None:
     return None
 
 
-def _opened(source: Source) -> Table:
+def _opened(source: Source, scratch: str | PathLike[str] | None) -> Table:
     ibis = extra("ibis", "tables")
     if isinstance(source, Connection):
-        url = source.url
-        if url.startswith("env:"):
-            url = os.environ.get(url[4:], "")
-            if not url:
-                raise PlanError(f"The environment has no {source.url[4:]!r}: set it to the URL of the database.")
-        connected = ibis.connect(url)
-        return Table(_named(connected, source.table), connected.name, connected.disconnect)
+        return _at(ibis, source, scratch)
     if isinstance(source, Frame) and isinstance(source.frame, ibis.expr.types.Table):
         return Table(source.frame, source.frame._find_backend(use_default=True).name, _nothing)
     if isinstance(source, DuckDBTable):
+        return _duckdb_table(source, scratch)
+    extra("duckdb", "tables")
+    folder = Scratch(scratch)
+    try:
+        return _in_memory(source, folder)
+    except BaseException:
+        folder.close()
+        raise
+
+
+def _at(ibis: Any, source: Connection, scratch: str | PathLike[str] | None) -> Table:
+    """The table behind a URL; of the URL only the parts that are allowed reach the engine."""
+    url = source.url
+    if url.startswith(ENVIRONMENT):
+        name = url.removeprefix(ENVIRONMENT)
+        url = os.environ.get(name, "")
+        if not url:
+            raise PlanError(f"The environment has no {name!r}: set it to the URL of the database.")
+    found = address(url)
+    if found.engine == "duckdb":
+        return _duckdb_table(DuckDBTable(found.told["path"], source.table), scratch)
+    if found.engine == "spark":
+        extra("pyspark", "spark")
+        connected = ibis.pyspark.connect()
+        return Table(_named(connected, source.table), connected.name, connected.disconnect)
+    extra("psycopg", "postgres")
+    told = {_IBIS_NAMES.get(name, name): value for name, value in found.told.items()}
+    connected = ibis.postgres.connect(**told)
+    try:
+        return Table(_named(connected, source.table), connected.name, connected.disconnect)
+    except BaseException:
+        connected.disconnect()
+        raise
+
+
+def _duckdb_table(source: DuckDBTable, scratch: str | PathLike[str] | None) -> Table:
+    extra("duckdb", "tables")
+    _exists(source.path)
+    folder = Scratch(scratch)
+    try:
+        connected = duck.connected(folder, database=source.path)
+        return Table(_named(connected, source.table), "duckdb", _closing(connected, folder))
+    except BaseException:
+        folder.close()
+        raise
+
+
+def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
+    """A file, or a frame, in a DuckDB of its own."""
+    if isinstance(source, Frame):
+        connected = duck.connected(folder)
+        connected.con.register("ln_frame", _arrow(source.frame))
+        return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
+    paths = [duck.plain_path(path, folder) for path in _files(source)]
+    connected = duck.connected(folder, readable=paths)
+    is_csv = isinstance(source, CsvFile)
+    reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else _read_parquet(paths)
+    connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
+    advice = _CSV_ADVICE if is_csv else ""
+    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, collations=False)
+
+
+def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
+    def close() -> None:
+        connected.disconnect()
+        folder.close()
+
+    return close
+
+
+def _files(source: CsvFile | ParquetFile) -> list[str]:
+    """The files that are declared. The engine looks for none itself: it may read these alone."""
+    if isinstance(source, CsvFile) or not has_magic(source.path):
         _exists(source.path)
-        connected = ibis.duckdb.connect(source.path, read_only=True)
-        return Table(_named(connected, source.table), "duckdb", connected.disconnect)
-    connected = ibis.duckdb.connect()
-    if isinstance(source, CsvFile):
-        connected.raw_sql(f"CREATE TEMP VIEW ln_csv AS SELECT * FROM {_read_csv(source)}")
-        return Table(connected.table("ln_csv"), "duckdb", connected.disconnect, _CSV_ADVICE, collations=False)
-    if isinstance(source, ParquetFile):
-        if not any(sign in source.path for sign in "*?["):
-            _exists(source.path)
-        return Table(connected.read_parquet(source.path), "duckdb", connected.disconnect, collations=False)
-    connected.con.register("ln_frame", _arrow(source.frame))
-    return Table(connected.table("ln_frame"), "duckdb", connected.disconnect, collations=False)
+        return [source.path]
+    found = sorted(path for path in glob(source.path, recursive=True) if Path(path).is_file())
+    if not found:
+        raise PlanError(f"No file matches {source.path!r}: declare where the table is.")
+    return found
 
 
 def _exists(path: str) -> None:
@@ -140,28 +202,37 @@ def _named(connected: Any, table: str) -> Any:
     return connected.table(table)
 
 
-def _read_csv(source: CsvFile) -> str:
+def _read_parquet(paths: list[str]) -> str:
+    return f"read_parquet([{', '.join(duck.quoted(path) for path in paths)}])"
+
+
+def _read_csv(source: CsvFile, path: str) -> str:
     """DuckDB's reader with nothing left to guess: the types, names and quoting it would guess depend on private rows."""
-    _exists(source.path)
     names = source.columns or _header(source)
-    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
-    # A star in the name of a file is not a pattern: the file was found under exactly this name.
-    path = _quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in source.path))
+    columns = ", ".join(f"{duck.quoted(name)}: 'VARCHAR'" for name in names)
     # No padding of short lines: DuckDB then refuses line breaks inside quotes, and an unclosed quote would swallow rows unnoticed.
     return (
-        f"read_csv({path}, auto_detect = false, header = {'true' if source.columns is None else 'false'}, "
-        f"delim = {_quoted(source.delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}})"
+        f"read_csv({duck.quoted(path)}, auto_detect = false, header = {'true' if source.columns is None else 'false'}, "
+        f"compression = '{'gzip' if _is_gzip(source) else 'none'}', "
+        f"delim = {duck.quoted(source.delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}})"
     )
+
+
+def _is_gzip(source: CsvFile) -> bool:
+    return source.path.lower().endswith(".gz")
 
 
 def _header(source: CsvFile) -> tuple[str, ...]:
     """The names in the first line: public, and the only line that is looked at here."""
+    opened: Any = gzip.open if _is_gzip(source) else open
     try:
         # What follows the first line is read along with it, in one buffer; whether that is UTF-8 must not matter here.
-        with Path(source.path).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            names = next(csv.reader(file, delimiter=source.delimiter), [])
+        with opened(source.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            # At most so much of it: a file without line ends would be read to its end.
+            start = io.StringIO(file.read(_LONGEST_HEADER), newline="")
+            names = next(csv.reader(start, delimiter=source.delimiter), [])
             "".join(names).encode("utf-8")
-    except (OSError, UnicodeError, csv.Error):
+    except (OSError, EOFError, zlib.error, UnicodeError, csv.Error):
         names = []
     if not names or any(not name or "\x00" in name for name in names) or len(set(names)) != len(names):
         raise PlanError(
@@ -169,10 +240,6 @@ def _header(source: CsvFile) -> tuple[str, ...]:
             "has no header."
         )
     return tuple(names)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _arrow(frame: Any) -> Any:

@@ -15,7 +15,7 @@ from leastnoise.ball import BallNoise
 from leastnoise.noise import Noise
 from leastnoise.sampling import ball, draws
 from leastnoise.sampling.draws import Draws
-from leastnoise.sampling.entropy import Entropy, InsecureSeededEntropy, OperatingSystemEntropy
+from leastnoise.sampling.entropy import Entropy, InsecureSeededEntropy, OperatingSystemEntropy, chosen
 from leastnoise.sampling.weights import IntegerWeights, exact, integer_weights
 
 __all__ = [
@@ -37,8 +37,11 @@ def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: En
     return draws.draw(noise, size, entropy=entropy)
 
 
-def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
-    """The answers, rounded to the public lattice, plus noise; for joint laws the last axis runs over the answers of one draw."""
+def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None, not_private: bool = False) -> Draws:
+    """The answers, rounded to the public lattice, plus noise; for joint laws the last axis runs over
+    the answers of one draw. Any other `entropy` than the operating system's needs `not_private=True`,
+    and what is drawn says so."""
+    source = chosen(entropy, not_private)
     if isinstance(noise, BallNoise):
-        return ball.release_ball(noise, answers, entropy=entropy)
-    return draws.release(noise, answers, entropy=entropy)
+        return ball.release_ball(noise, answers, entropy=source)
+    return draws.release(noise, answers, entropy=source)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leastnoise.errors import InvalidParameterError
 
 Words = NDArray[np.uint64]
+OPERATING_SYSTEM = "operating system"
 
 
 class Entropy(Protocol):
@@ -32,7 +33,7 @@ class OperatingSystemEntropy:
 
     @property
     def stamp(self) -> str:
-        return "operating system"
+        return OPERATING_SYSTEM
 
     def take(self, count: int) -> bytes:
         return os.urandom(count)
@@ -68,10 +69,25 @@ def is_private(entropy: Entropy) -> bool:
 def stamp_of(entropy: Entropy) -> str:
     """What is written on whatever is drawn from a source; only the package's own carries the operating system's name."""
     if is_private(entropy):
-        return OperatingSystemEntropy().stamp
+        return OPERATING_SYSTEM
     if type(entropy) is InsecureSeededEntropy:
         return entropy.stamp
     return f"CUSTOM source {type(entropy).__name__}: not known to be private"
+
+
+def chosen(entropy: Entropy | None, not_private: bool) -> Entropy:
+    """The source for what is to be published: the operating system's, or by explicit leave another.
+
+    Whoever knows, or makes, the bits can take the noise away again. What an object says of itself does
+    not count.
+    """
+    if entropy is None:
+        return OperatingSystemEntropy()
+    if not is_private(entropy) and not_private is not True:
+        raise InvalidParameterError(
+            "entropy", stamp_of(entropy), "to be left out: what another source draws is not private; for tests add not_private=True"
+        )
+    return entropy
 
 
 def words(entropy: Entropy, count: int) -> Words:

@@ -1,0 +1,124 @@
+"""The search for a plan's noise where a way of drawing it cannot be had: the others are taken, or the reason is told."""
+
+import math
+
+import pytest
+
+pytest.importorskip("ibis")
+
+from leastnoise import DesignError, classic
+from leastnoise.errors import AccountingError
+from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.releases import mechanism as made
+from leastnoise.releases.mechanism import mechanism
+from leastnoise.releases.plan import Plan, Statistic
+
+BY = {"g": ["a", "b", "c"]}
+SUM = Statistic("sum", column="x", lower=0, upper=10, pitch=1, missing="drop", weight=2.0)  # has a law of its own
+
+
+def plan(*statistics, epsilon=1.0, **unit):
+    return Plan("searched", None, "add/remove", statistics, epsilon, 1e-6, **(unit or {"one_row_per_person": True}))
+
+
+def test_a_sigma_too_small_to_design_for_is_told():
+    with pytest.raises(DesignError, match="declare a larger sigma"):
+        mechanism(plan(Statistic("count", sigma=1e-4)))
+
+
+def test_statistics_of_other_weight_have_draws_of_their_own_in_every_grouping():
+    """Each class of weights is in one of the two groupings only."""
+    unit = {"person": "id", "rows_per_person": 4, "groups_per_person": 2}
+    found = mechanism(plan(Statistic("count", group_by=BY), Statistic("count", group_by={"h": ["x", "y"]}, weight=3.0), **unit))
+    assert sorted(entry for draw in found.draws for entry in draw.entries) == list(range(5))
+    assert found.epsilon <= 1.0
+    assert found.law_of[0].noise.std > 2.0 * found.law_of[4].noise.std
+
+
+def test_wanted_sigmas_by_group_are_met_by_the_way_that_costs_least():
+    found = mechanism(plan(Statistic("count", group_by=BY, sigma=30.0)))
+    assert found.epsilon <= 1.0
+    assert all(law.noise.std == pytest.approx(30.0, rel=0.01) for law in found.laws)
+
+
+def test_a_way_that_cannot_be_designed_leaves_the_others(monkeypatch):
+    grouped = plan(Statistic("count", group_by=BY))
+    best = mechanism(grouped)
+    solve = made._solve
+
+    def without_the_best(specs, epsilon, delta):
+        if any(spec.batch == best.laws[0].noise.dimension for spec in specs):
+            raise DesignError("not this one")
+        return solve(specs, epsilon, delta)
+
+    def without_any(specs, epsilon, delta):
+        raise DesignError("nor any other")
+
+    monkeypatch.setattr(made, "_SHORTLIST", math.inf)
+    monkeypatch.setattr(made, "_solve", without_the_best)
+    other = mechanism(grouped)
+    assert other.laws[0].noise.dimension != best.laws[0].noise.dimension
+    assert other.epsilon <= 1.0
+    monkeypatch.setattr(made, "_solve", without_any)
+    with pytest.raises(DesignError, match="nor any other"):
+        mechanism(grouped)
+
+
+def test_an_estimate_beyond_the_accountant_is_made_from_the_largest_losses(monkeypatch):
+    """An estimate only orders the ways to try: it may be rough, but it must be there."""
+    specs = (made._Spec(1, 1, 1.0, None, "real"), made._Spec(1, 1, 2.0, None, "real"))
+    usual = made._estimate(specs, 1.0, 1e-6)
+    epsilon = PrivacyLoss.epsilon
+
+    def refused(loss, delta):
+        if len(loss.parts) > 1:
+            raise AccountingError("too many grid points")
+        return epsilon(loss, delta)
+
+    monkeypatch.setattr(PrivacyLoss, "epsilon", refused)
+    assert made._estimate(specs, 1.0, 1e-6) == pytest.approx(usual, rel=0.05)
+
+    def broken(sigma):
+        raise ArithmeticError
+
+    monkeypatch.setattr(classic, "laplace", broken)
+    assert made._estimate(specs, 1.0, 1e-6) == made._gaussian_scale(specs, 1.0, 1e-6)
+
+
+def test_gaussian_noise_where_nothing_else_can_be_designed(monkeypatch):
+    def refused(*_):
+        raise DesignError("no law")
+
+    monkeypatch.setattr(made, "_common", refused)
+    found = mechanism(plan(Statistic("count"), SUM))
+    assert {law.origin for law in found.laws} == {"Gaussian"}
+    assert found.epsilon <= 1.0
+    monkeypatch.setattr(made, "_all_gaussian", lambda *_: None)
+    with pytest.raises(DesignError, match="no law"):
+        mechanism(plan(Statistic("count"), SUM))
+
+
+def test_a_search_that_never_gets_within_the_budget_says_so(monkeypatch):
+    monkeypatch.setattr(made, "_ROUNDS", 2)
+    monkeypatch.setattr(made, "_cost", lambda laws, delta: 2.0)
+    with pytest.raises(DesignError, match="No noise within reach gives epsilon"):
+        mechanism(plan(Statistic("count"), SUM))
+    with pytest.raises(DesignError, match="more than the 1 allowed"):
+        mechanism(plan(Statistic("count")))
+
+
+def test_the_least_noise_is_taken_where_the_budget_allows_more():
+    found = mechanism(plan(Statistic("count"), epsilon=50.0))
+    assert found.epsilon <= 50.0
+    assert found.laws[0].noise.std < 0.2
+
+
+def test_what_cannot_be_designed_at_all_says_why(monkeypatch):
+    def refused(**_):
+        raise DesignError("the designer refuses")
+
+    monkeypatch.setattr(made, "design", refused)
+    made._designed.cache_clear()
+    with pytest.raises(DesignError, match="the designer refuses"):
+        mechanism(plan(Statistic("count")))
+    made._designed.cache_clear()
