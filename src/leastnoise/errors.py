@@ -87,9 +87,10 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
     """
 
     def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
+        more = f"would come to {asked:.6g} with it" if math.isfinite(asked) else "with it no epsilon would hold at its delta"
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} "
-            f"and would come to {asked:.6g} with it." + (f" {advice}" if advice else "")
+            f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} and {more}."
+            + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
         self.budget = budget

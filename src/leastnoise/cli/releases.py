@@ -57,6 +57,7 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
 @click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that keeps the budget of the plan's data set.")
 @click.option("--no-ledger", is_flag=True, help="Release without a ledger: nothing adds up what several releases cost.")
 @click.option("--preview", is_flag=True, help="Only say what the plan would give and cost. No row is read, nothing is spent.")
+@click.option("--last", is_flag=True, help="Release it also where nothing could be released from the data set after it.")
 @click.option(
     "--out",
     multiple=True,
@@ -68,12 +69,21 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
 @plot_option
 @json_option
 def release(
-    plan: str, ledger: str | None, no_ledger: bool, preview: bool, out: tuple[str, ...], plot: str | None, as_json: bool
+    plan: str,
+    ledger: str | None,
+    no_ledger: bool,
+    preview: bool,
+    last: bool,
+    out: tuple[str, ...],
+    plot: str | None,
+    as_json: bool,
 ) -> None:
     """Release the statistics of a plan from a table, with the least noise its guarantee allows.
 
-    PLAN is a TOML file: source, privacy unit, bounds, statistics, epsilon and delta. The budget of its data set is declared once,
-    with `leastnoise ledger open`. Values are shown with ±, the half-width of a 95 % interval from noise alone.
+    PLAN is a TOML file: source, privacy unit, bounds, statistics and epsilon; its delta is its share
+    of the ledger's, unless it declares one. The budget of its data set is declared once, with
+    `leastnoise ledger open`. Values are shown with ±, the half-width of a 95 % interval from noise
+    alone.
 
     \b
     What would it give, and what would it cost?
@@ -82,6 +92,7 @@ def release(
       leastnoise release plan.toml --ledger budget.ledger --out numbers.csv --out report.html
     """
     from leastnoise.errors import InvalidParameterError
+    from leastnoise.releases.advice import with_share
     from leastnoise.releases.ledger import Ledger
     from leastnoise.releases.mechanism import mechanism
     from leastnoise.releases.plan_file import load_plan
@@ -91,6 +102,8 @@ def release(
         raise InvalidParameterError("--ledger", ledger, "to stand without --no-ledger")
     if ledger is None and not (no_ledger or preview):
         raise InvalidParameterError("--ledger", ledger, "to be given, or else --no-ledger")
+    if last and (ledger is None or preview):
+        raise InvalidParameterError("--last", True, "to come with --ledger, and without --preview")
     if preview and (out or plot):
         raise InvalidParameterError("--preview", True, "to stand without --out and --plot: there is nothing to write")
     wanted = load_plan(plan)
@@ -102,14 +115,16 @@ def release(
             with progress_bar() as told:
                 if preview:
                     told("designing the noise", 0.0)
-                    made = mechanism(wanted)
+                    whole = with_share(wanted, book)
+                    made = mechanism(whole)
                 else:
-                    done = carry_out(wanted, ledger=book, progress=told)
+                    done = carry_out(wanted, ledger=book, last=last, progress=told)
+            share = _share(wanted, book)
             if preview:
-                _show_preview(wanted, made, book, as_json)
+                _show_preview(whole, made, book, share, as_json)
                 return
             problems = _written(done, out, plot)
-            _show_release(done, book, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
+            _show_release(done, book, share, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
     finally:
         if book is not None:
             book.close()
@@ -152,12 +167,20 @@ def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
     return problems
 
 
-def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_json: bool) -> None:
+def _share(plan: Plan, book: Ledger | None) -> str:
+    """Where the δ of a plan comes from, if not from itself."""
+    if plan.delta is not None or book is None:
+        return ""
+    account = book.dataset(plan.dataset or plan.name)
+    return f" (its share of the ledger's {account.delta:g}, for {account.planned} releases)"
+
+
+def _show_release(done: Release, book: Ledger | None, share: str, files: Sequence[str], as_json: bool) -> None:
     if as_json:
         print_json(done.as_dict() | {"files": list(files)})
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
-    click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}, {done.engine}\n")
+    click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}{share}, {done.engine}\n")
     for sentence in done.cautions:
         click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
@@ -175,12 +198,14 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
         click.echo(f"written: {path}")
 
 
-def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: bool) -> None:
+def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, as_json: bool) -> None:
+    from leastnoise.releases.advice import tried
     from leastnoise.releases.outlook import outlook
 
     rows = outlook(plan, made)
     dataset = plan.dataset or plan.name
     cost = None if book is None else book.preview(dataset, made.spends, relation=plan.relation)
+    advice = "" if book is None or cost is None or (cost.allowed and not cost.last) else tried(plan, book)
     if as_json:
         print_json(
             {
@@ -191,11 +216,11 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: boo
                 "gaussian_epsilon": made.gaussian_epsilon,
                 "gaussian_factor": made.gaussian_factor,
                 "statistics": [vars(row) for row in rows],
-                "ledger": None if cost is None else {"dataset": dataset, **vars(cost)},
+                "ledger": None if cost is None else {"dataset": dataset, **vars(cost), "advice": advice},
             }
         )
         return
-    click.echo(f"{plan.name}: epsilon = {made.epsilon:.6g} at delta = {made.delta:g}. No row was read, nothing was spent.\n")
+    click.echo(f"{plan.name}: epsilon = {made.epsilon:.6g} at delta = {made.delta:g}{share}. No row was read, nothing was spent.\n")
     head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
     cells = [
         [row.statistic, row.kind, str(row.groups), f"{row.noise_std:.4g}", _width(row.half_width), _divided(row.of_sum)]
@@ -205,7 +230,7 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: boo
     click.echo()
     click.echo(_gain(made))
     if cost is not None:
-        click.echo(_would_cost(dataset, cost))
+        click.echo(_would_cost(dataset, cost) + (f"\n{advice}" if advice else ""))
 
 
 def _divided(of_sum: bool) -> str:
@@ -230,17 +255,17 @@ def _left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {account.spent:.6g} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
-        + ("; nothing more is allowed" if account.closed else _if_last(account, account.spent))
+        + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {account.remaining:.4g} left")
     )
 
 
 def _would_cost(dataset: str, cost: Preview) -> str:
-    verdict = f"allowed, {cost.remaining:.4g} left" if cost.allowed else "REFUSED"
+    change = f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: "
+    if not cost.allowed:
+        return f"{change}REFUSED" + (f". {cost.reason}" if cost.reason else "")
     if cost.last:
-        verdict = "allowed, but only as the last: nothing will be allowed after it"
-    elif cost.allowed:
-        verdict += _if_last(cost, cost.epsilon_after)
-    return f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: {verdict}"
+        return f"{change}allowed only with --last: nothing could be released after it, because {cost.reason}"
+    return f"{change}allowed, {cost.remaining:.4g} left{_if_last(cost, cost.epsilon_after)}"
 
 
 def _if_last(cost: Dataset | Preview, spent: float) -> str:
@@ -319,8 +344,13 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
     show_default=True,
     help="adaptive: later releases may depend on earlier answers. fixed in advance: tighter, but only if they do not.",
 )
+@click.option(
+    "--releases",
+    type=int,
+    help="How many releases are to share delta: a plan that declares none gets its share. More are not refused. [default: 25]",
+)
 @json_option
-def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str, as_json: bool) -> None:
+def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str, releases: int | None, as_json: bool) -> None:
     """Declare the budget of a data set, in FILE, which is made if it is missing. A budget can never be changed.
 
     \b
@@ -328,21 +358,21 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     """
     from leastnoise.releases.ledger import Ledger
 
-    _check_budget(dataset, epsilon, delta, rule)  # before the file is made
+    _check_budget(dataset, epsilon, delta, rule, releases)  # before the file is made
     with Ledger(file) as book:
-        made = book.open_dataset(dataset, epsilon=epsilon, delta=delta, rule=rule)
+        made = book.open_dataset(dataset, epsilon=epsilon, delta=delta, rule=rule, releases=releases)
     if as_json:
         print_json(_account(made))
         return
     click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {file}")
 
 
-def _check_budget(dataset: str, epsilon: float, delta: float, rule: str) -> None:
-    from leastnoise.releases.accounting import declared
+def _check_budget(dataset: str, epsilon: float, delta: float, rule: str, releases: int | None) -> None:
+    from leastnoise.releases.accounting import RELEASES, declared
     from leastnoise.releases.ledger import dataset_name
 
     dataset_name(dataset)
-    declared(epsilon, delta, rule)
+    declared(epsilon, delta, rule, releases=RELEASES if releases is None else releases)
 
 
 @ledger.command("show")
@@ -389,6 +419,7 @@ def ledger_show(file: str, as_json: bool) -> None:
 )
 @click.option("--note", default="", help="Anything to remember.")
 @click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
+@click.option("--last", is_flag=True, help="Record it also where nothing could be released from the data set after it.")
 @json_option
 def ledger_spend(
     file: str,
@@ -401,6 +432,7 @@ def ledger_spend(
     relation: str | None,
     note: str,
     preview: bool,
+    last: bool,
     as_json: bool,
 ) -> None:
     """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or
@@ -427,7 +459,7 @@ def ledger_spend(
             else:
                 click.echo(_would_cost(dataset, cost))
             raise SystemExit(0 if cost.allowed else 1)
-        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "")
+        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "", last=last)
         if as_json:
             print_json(_entry(entry))
             return

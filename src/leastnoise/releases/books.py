@@ -18,8 +18,8 @@ from leastnoise.privacy.single import SingleLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases import chain
 from leastnoise.releases.accounting import (
-    FAILURES,
-    TRIMMED,
+    RELEASES,
+    SMALLEST,
     Budget,
     Charge,
     Rule,
@@ -28,6 +28,7 @@ from leastnoise.releases.accounting import (
     charge,
     filter_epsilon,
     nothing,
+    spare_for,
     tight_epsilon,
 )
 from leastnoise.releases.foreign import is_loss, loss_as_json, loss_from_json
@@ -76,8 +77,9 @@ class Preview:
     """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what
     every release costs alone, each at the δ of the data set (simple composition would add up their δ
     as well). `epsilon_if_fixed` is that of `Entry`: for the first release of a data set, what it costs
-    if it is also the last. `releases` counts it. `last`: nothing could be allowed after it, so it is
-    allowed only if it is said to be the last; nothing is `remaining` then."""
+    if it is also the last. `releases` counts it. `last`: less than a thousandth of the budget could
+    follow it, so it must be said to be the last; nothing is `remaining` then. `reason`: why it is
+    refused, or why it would be the last, where that is not plain from the numbers."""
 
     epsilon_before: float
     epsilon_after: float
@@ -87,13 +89,14 @@ class Preview:
     epsilon_if_fixed: float | None
     releases: int = 1
     last: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A budget and what is spent of it. By the adaptive rule `spent` holds at the moment you stop,
-    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: nothing will be allowed
-    any more, whatever is asked for."""
+    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: less than a thousandth of
+    the budget could be released from it any more. `planned`: how many releases share δ."""
 
     name: str
     epsilon: float
@@ -106,11 +109,12 @@ class Dataset:
     opened: str
     orders: tuple[float, ...]
     closed: bool = False
+    planned: int = RELEASES
 
     @property
     def remaining(self) -> float:
-        """What is left of ε; 0 where nothing will be allowed any more. Under composition a release may cost more, or less, than
-        its ε alone: ask `preview`."""
+        """What is left of ε; 0 where it is closed. Under composition a release may cost more, or less, than its ε alone: ask
+        `preview`."""
         return 0.0 if self.closed else max(self.epsilon - self.spent, 0.0)
 
 
@@ -128,7 +132,7 @@ class Account:
     simple_sum: float = 0.0
     relation: str = ""  # of the neighbouring tables of its releases; "" while none has said
 
-    def status(self, name: str) -> Dataset:
+    def status(self, name: str, closed: bool) -> Dataset:
         """For the reader."""
         budget = self.budget
         return Dataset(
@@ -142,13 +146,9 @@ class Account:
             self.releases,
             self.opened,
             budget.orders,
-            self.closed,
+            closed,
+            budget.releases or RELEASES,
         )
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing can be released any more."""
-        return self.releases > 0 and not can_follow(self.total, self.epsilon, self.budget)
 
     @property
     def was_last(self) -> bool:
@@ -165,6 +165,7 @@ class Account:
             data["rule"],
             tuple(float.fromhex(order) for order in data["orders"]),
             tuple(float.fromhex(weight) for weight in data["weights"]),
+            data.get("releases"),
         )
         return Account(budget, str(data["time"]), nothing(budget))
 
@@ -222,6 +223,7 @@ def budget_event(name: str, budget: Budget) -> dict[str, Any]:
         "rule": budget.rule,
         "orders": [order.hex() for order in budget.orders],
         "weights": [weight.hex() for weight in budget.weights],
+        "releases": budget.releases,
     }
 
 
@@ -343,6 +345,7 @@ class Prices:
         self._texts: dict[Noise, tuple[str, str]] = {}
         self._charges: dict[tuple[str, float, Budget, float], Charge] = {}
         self._alone: dict[tuple[tuple[Draws, ...], float], float] = {}
+        self._closed: dict[tuple[frozenset[tuple[tuple[str, float], int]], Budget], bool] = {}
 
     def laws(self, spends: Sequence[Spend]) -> Laws:
         """The laws of a release, hashed, with their losses at hand."""
@@ -405,7 +408,7 @@ class Prices:
         plain = self._total(connection, account, draws, 0.0)
         if account.budget.rule != "adaptive":
             return plain
-        spare = TRIMMED * FAILURES * account.budget.delta / sum(item.uses for item in draws)
+        spare = spare_for(account.total, account.budget) / sum(item.uses for item in draws)
         trimmed = self._total(connection, account, draws, spare)
         better = filter_epsilon(trimmed, account.budget) < filter_epsilon(plain, account.budget) * (1.0 - 1e-6)
         return trimmed if better else plain
@@ -431,6 +434,20 @@ class Prices:
                 raise
             return None
 
+    def closed(self, connection: sqlite3.Connection, account: Account) -> bool:
+        """Whether less than `SMALLEST` of the budget can be released after what was."""
+        budget = account.budget
+        if account.releases == 0:
+            return False
+        if budget.rule == "adaptive":
+            return not can_follow(account.total, budget)
+        key = (frozenset(account.uses.items()), budget)
+        if key not in self._closed:
+            # What follows may fail too: something of δ must be left for it.
+            spent = self.tight(connection, replace(budget, delta=budget.delta * (1.0 - SMALLEST)), account.uses)
+            self._closed[key] = spent is None or not spent + SMALLEST * budget.epsilon <= budget.epsilon
+        return self._closed[key]
+
     def alone(self, connection: sqlite3.Connection, draws: tuple[Draws, ...], delta: float) -> float:
         """ε of one release by itself."""
         if (draws, delta) not in self._alone:
@@ -448,57 +465,31 @@ def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases
     return min(filtered, tight) if last and tight is not None else filtered
 
 
-def advice(before: Account, after: Account) -> str:
-    """What stands against a refused release, where it is not its ε alone. Nothing is advised that was not computed."""
-    budget = after.budget
-    aside, used = FAILURES * budget.delta, before.total.failure
+def why_refused(before: Account, after: Account) -> str:
+    """Why a release is refused, where it is not its ε alone. What would be allowed instead can only be found by trying."""
+    budget, failed = after.budget, before.total.failure
     if before.was_last:
-        return (
-            "Its first release was within the budget only as the last one, by tight composition, so "
-            "nothing can follow it, however small."
-        )
-    if before.closed:
-        return "Nothing more can be released from it, however small."
-    if budget.rule != "adaptive" or after.total.failure <= aside:
+        return "Its first release was within the budget only as the last one, so nothing can follow it."
+    if after.total.failure <= budget.for_failures:
         return ""
-    said = (
-        f"Its noise ends where a neighbour's goes on, with probability {after.total.failure - used:.2g}, and of "
-        f"delta={budget.delta:g} the adaptive rule has {aside - used:.2g} left for that."
+    return (
+        f"Noise that ends where a neighbour's goes on counts as a failure. Of delta={budget.delta:g} the rule has "
+        f"{budget.for_failures:.2g} for failures, of which {failed:.2g} is used, and this release needs "
+        f"{after.total.failure - failed:.2g}."
     )
-    longer = filter_epsilon(replace(after.total, failure=used), budget)
-    if longer > budget.epsilon:
-        return said
-    return f"{said} If it ended later, for a delta of {(aside - used) / 2:.1g} or less, it would come to about {longer:.4g}."
 
 
-def would_be_last(name: str, after: Account) -> str:
-    """Why nothing could follow a release that is allowed."""
+def why_last(after: Account) -> str:
+    """Why next to nothing could follow a release that is within the budget."""
     budget = after.budget
-    start = f"The release is refused: it is within the budget of {name!r}, but nothing could ever be released after it, because "
-    if after.total.failure > FAILURES * budget.delta:
+    if after.total.failure + SMALLEST * budget.for_failures > budget.for_failures:
         return (
-            f"{start}its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g}, and of "
-            f"delta={budget.delta:g} only {FAILURES * budget.delta:.2g} is for that where more is to follow."
+            f"its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g} over all releases, and of "
+            f"delta={budget.delta:g} the rule has {budget.for_failures:.2g} for that"
         )
     if after.was_last:
-        return f"{start}it costs epsilon={after.epsilon:.6g} only if it is the last; else it is more than {budget.epsilon:g}."
-    return f"{start}it takes epsilon={after.epsilon:.6g} of {budget.epsilon:g}."
-
-
-def delta_share(account: Account, releases: int) -> float:
-    """The δ to design a release for, so that `releases` of them fit: half of what is set aside for the ends of laws and not
-    used yet, shared by those that are still to come.
-
-    A law that is (ε, δ)-private ends with a probability of at most δ. The other half is for rare large losses, which the filter
-    may count as failures too, and for releases beyond that number.
-    """
-    left = FAILURES * account.budget.delta - account.total.failure
-    if not left > 0.0:
-        raise LedgerError(
-            f"Of delta={account.budget.delta:g} nothing is left for the ends of laws: state the delta of the plan, and see what "
-            "the ledger says."
-        )
-    return 0.5 * left / max(releases - account.releases, 1)
+        return f"it costs epsilon={after.epsilon:.6g} if it is the last, and more than {budget.epsilon:g} if it is not"
+    return f"it takes epsilon={after.epsilon:.6g} of {budget.epsilon:g}"
 
 
 def stored_law(connection: sqlite3.Connection, law_hash: str) -> Noise | PrivacyLoss:

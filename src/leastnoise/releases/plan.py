@@ -2,7 +2,7 @@
 
 Nothing here is read off the private data. What privacy needs and the plan does not say is a PlanError that says what to declare:
 
-    name = "clinic-2024"                     epsilon = 1.0        delta = 1e-6
+    name = "clinic-2024"                     epsilon = 1.0        # delta = 1e-9, or its share of the ledger's
     relation = "add/remove"                  # neighbouring tables differ in one person's rows; "replace": those rows are others
     person = "patient_id"                    # or one_row_per_person = true
     rows_per_person = 8                      # contribution bounds, enforced in the engine
@@ -179,6 +179,7 @@ class Statistic:
 class Plan:
     """A release, declared. `table` of `release` may replace the source, so one plan serves any engine.
 
+    Without `delta` it gets its share of the ledger's, and cannot be released without a ledger.
     `dataset` is the ledger's name of the data (by default `name`), `max_rows` a public bound on the rows of the table that overflow
     is checked with, `salt` what the choice of a person's rows depends on, `about` what the report says of curator and purpose.
 
@@ -190,7 +191,7 @@ class Plan:
     relation: Relation
     statistics: tuple[Statistic, ...]
     epsilon: float
-    delta: float
+    delta: float | None = None
     person: str | None = None
     one_row_per_person: bool = False
     rows_per_person: int | None = None
@@ -216,7 +217,8 @@ class Plan:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         if self.epsilon > LARGEST_EPSILON:
             raise InvalidParameterError("epsilon", self.epsilon, f"to be at most {LARGEST_EPSILON:g}: more protects nobody")
-        object.__setattr__(self, "delta", open_unit("delta", self.delta))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", open_unit("delta", self.delta))
         positive_integer("max_rows", self.max_rows)
         if not isinstance(self.salt, str) or len(self.salt) > MOST_TEXT or "\x00" in self.salt:
             raise InvalidParameterError("salt", self.salt, "to be a text")

@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.errors import PlanError
+from leastnoise.errors import BudgetExceededError, LedgerError, PlanError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
+from leastnoise.releases.advice import tried, with_share
 from leastnoise.releases.cautions import cautions
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger
@@ -156,19 +157,23 @@ def release(
     prepared: Mechanism | None = None,
     entropy: Entropy | None = None,
     not_private: bool = False,
+    last: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
 
-    `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one nothing adds up what several
-    releases cost. `table` (an ibis table of any engine, a pandas, polars or pyarrow table) takes the place of the plan's source.
-    `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
-    being done and its share. `entropy` is for tests: any other source than the operating system's
+    `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one
+    nothing adds up what several releases cost. A plan without a δ gets its share of the ledger's.
+    `last` allows a release after which next to nothing could be released from the data set; else
+    such a one is refused. `table` (an ibis table of any engine, a pandas, polars or pyarrow table)
+    takes the place of the plan's source. `prepared` is the `mechanism(plan)` of the same plan, with
+    its δ (see `with_share`), made earlier to see what noise the budget buys. `progress` is told what
+    is being done and its share. `entropy` is for tests: any other source than the operating system's
     needs `not_private=True`, and the result, its files and the ledger say so.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
-    wanted = plan if isinstance(plan, Plan) else load_plan(plan)
+    wanted = with_share(plan if isinstance(plan, Plan) else load_plan(plan), ledger)
     told: Progress = progress or (lambda stage, share: None)
     source = chosen(entropy, not_private)
     told("designing the noise", 0.0)
@@ -177,11 +182,13 @@ def release(
         raise PlanError("The prepared noise belongs to another plan: call mechanism(plan) for this one.")
     told("designing the noise", 1.0)
     dataset = wanted.dataset or wanted.name
-    if ledger is not None and not ledger.preview(dataset, made.spends, relation=wanted.relation).allowed:
-        _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
+    if ledger is not None:
+        cost = ledger.preview(dataset, made.spends, relation=wanted.relation)
+        if not cost.allowed or (cost.last and not last):
+            _refuse(ledger, dataset, wanted, made, source)
     opened = open_table(wanted, table)
     try:
-        entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source)
+        entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source, last)
         counts = _counted(wanted, opened, made, told)
     finally:
         opened.close()
@@ -196,9 +203,20 @@ def release(
     return done
 
 
-def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> int:
+def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool) -> int:
     told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
-    return ledger.spend(dataset, made.spends, **told, relation=plan.relation).id
+    return ledger.spend(dataset, made.spends, **told, relation=plan.relation, last=last).id
+
+
+def _refuse(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> None:
+    """The ledger's own refusal, with what was tried and would be allowed."""
+    try:
+        _spend(ledger, dataset, plan, made, source, last=False)
+    except BudgetExceededError as refused:
+        reason = " ".join(filter(None, (refused.advice, tried(plan, ledger))))
+        raise BudgetExceededError(dataset, refused.budget, refused.spent, refused.asked, reason) from None
+    except LedgerError as refused:
+        raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
 
 
 def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
