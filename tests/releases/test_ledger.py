@@ -305,7 +305,7 @@ def test_releases_for_different_neighbours_are_not_added_up(ledger):
     small = [Spend(laplace(40.0))]
     ledger.spend("patients", small, plan_hash="says nothing")
     ledger.spend("patients", small, plan_hash="first", relation="add/remove")
-    with pytest.raises(LedgerError, match="so far have relation = 'add/remove', this one 'replace'"):
+    with pytest.raises(LedgerError, match="so far have relation = 'add/remove', this one relation = 'replace'"):
         ledger.spend("patients", small, plan_hash="other", relation="replace")
     assert not ledger.preview("patients", small, relation="replace").allowed
     assert ledger.preview("patients", small, relation="add/remove").allowed

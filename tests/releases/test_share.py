@@ -25,10 +25,11 @@ from leastnoise.releases.run import release
 from leastnoise.releases.source import CsvFile
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic.csv"
+COUNT = (Statistic("count"),)
 BUDGET = {"epsilon": 2.0, "delta": 1e-6}
 
 
-def visits(epsilon=0.5, delta=None, statistics=(Statistic("count"),)):
+def visits(epsilon=0.5, delta=None, statistics=COUNT):
     """How many visits the clinic had: one number, whose best noise ends where it has used up its δ."""
     unit = {"person": "patient", "rows_per_person": 4, "dataset": "clinic"}
     return Plan("visits", CsvFile(str(CLINIC)), "add/remove", statistics, epsilon, delta, **unit)

@@ -111,6 +111,7 @@ def release(
         existing_ledger("--ledger", ledger)
     book = Ledger(ledger, read_only=preview) if ledger is not None else None
     try:
+        settles = _settles(wanted, book)
         with said_when_interrupted(None if preview else book):
             with progress_bar() as told:
                 if preview:
@@ -120,6 +121,8 @@ def release(
                 else:
                     done = carry_out(wanted, ledger=book, last=last, progress=told)
             share = _share(wanted, book)
+            if settles:
+                click.echo(settles, err=True)
             if preview:
                 _show_preview(whole, made, book, share, as_json)
                 return
@@ -175,6 +178,19 @@ def _share(plan: Plan, book: Ledger | None) -> str:
     return f" (its share of the ledger's {account.delta:g}, for {account.planned} releases)"
 
 
+def _settles(plan: Plan, book: Ledger | None) -> str:
+    """Said where releases were made before any of them stated whom it protects."""
+    if book is None:
+        return ""
+    account = book.dataset(plan.dataset or plan.name)
+    if account.releases == 0 or account.unit.person:
+        return ""
+    return (
+        f"ledger: no release of {account.name!r} so far says whose rows belong together. From this one on it is settled: "
+        f"{plan.unit}. Make sure that it was meant before too."
+    )
+
+
 def _show_release(done: Release, book: Ledger | None, share: str, files: Sequence[str], as_json: bool) -> None:
     if as_json:
         print_json(done.as_dict() | {"files": list(files)})
@@ -199,12 +215,12 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
 
 
 def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, as_json: bool) -> None:
-    from leastnoise.releases.advice import tried
+    from leastnoise.releases.advice import tried, unit_of
     from leastnoise.releases.outlook import outlook
 
     rows = outlook(plan, made)
     dataset = plan.dataset or plan.name
-    cost = None if book is None else book.preview(dataset, made.spends, relation=plan.relation)
+    cost = None if book is None else book.preview(dataset, made.spends, **unit_of(plan))
     advice = "" if book is None or cost is None or (cost.allowed and not cost.last) else tried(plan, book)
     if as_json:
         print_json(
@@ -458,7 +474,7 @@ def ledger_spend(
                 print_json({"dataset": dataset, **vars(cost)})
             else:
                 click.echo(_would_cost(dataset, cost))
-            raise SystemExit(0 if cost.allowed else 1)
+            raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
         entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "", last=last)
         if as_json:
             print_json(_entry(entry))
@@ -527,7 +543,9 @@ def existing_ledger(name: str, file: str) -> None:
 
 
 def _account(account: Dataset) -> dict[str, Any]:
-    return {**vars(account), "remaining": account.remaining}
+    from dataclasses import asdict
+
+    return {**asdict(account), "remaining": account.remaining}
 
 
 def _entry(entry: Any) -> dict[str, Any]:

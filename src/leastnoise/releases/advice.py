@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from leastnoise.errors import LeastNoiseError
-from leastnoise.releases.ledger import Ledger
+from leastnoise.releases.ledger import Ledger, Unit
 from leastnoise.releases.mechanism import mechanism
 from leastnoise.releases.plan import Plan
 
@@ -21,12 +21,17 @@ def with_share(plan: Plan, ledger: Ledger | None) -> Plan:
     return replace(plan, delta=ledger.delta_share(plan.dataset or plan.name))
 
 
+def unit_of(plan: Plan) -> dict[str, str]:
+    """What the plan protects, as the ledger is told."""
+    return {"relation": plan.relation, "person": plan.unit, "person_is": plan.person_is}
+
+
 def tried(plan: Plan, ledger: Ledger) -> str:
     """A change of `plan` that the ledger would allow now, with more to follow; "" if none was found."""
     dataset = plan.dataset or plan.name
     for changed, words in _changes(plan, ledger):
         try:
-            cost = ledger.preview(dataset, mechanism(changed).spends, relation=changed.relation)
+            cost = ledger.preview(dataset, mechanism(changed).spends, **unit_of(changed))
         except LeastNoiseError:  # too little noise or ε for a design: nothing to advise
             continue
         if cost.allowed and not cost.last:
@@ -40,7 +45,7 @@ def tried(plan: Plan, ledger: Ledger) -> str:
 def _changes(plan: Plan, ledger: Ledger) -> Iterator[tuple[Plan, str]]:
     """What might help, the least change first, each with the words that advise it."""
     account = ledger.dataset(plan.dataset or plan.name)
-    if account.closed:
+    if account.closed or account.unit.clash_with(Unit(**unit_of(plan))):
         return
     share = ledger.delta_share(account.name)
     has_more = plan.delta is not None and plan.delta > share

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from leastnoise.errors import AccountingError, LeastNoiseError, LedgerError
@@ -73,6 +73,35 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Unit:
+    """What releases protect, as their plans declare it; "" where they do not say. `relation`: which
+    tables are neighbours. `person`: whose rows belong together. `person_is`: what a person is."""
+
+    relation: str = ""
+    person: str = ""
+    person_is: str = ""
+
+    def or_else(self, later: Unit) -> Unit:
+        """What is known after a later release: what was said first stays."""
+        pairs = zip(astuple(self), astuple(later), strict=True)
+        return Unit(*(first or second for first, second in pairs))
+
+    def clash_with(self, other: Unit) -> tuple[str, str] | None:
+        """(what was said, what another release says instead), if costs do not add up; None if they do, or nothing is known.
+
+        Who says whose rows belong together must say what a person is too, once that was said: the same name of a column may stand
+        for others.
+        """
+        words = {"relation": "relation = {!r}", "person": "{}", "person_is": "person_is = {!r}"}
+        for name, said in words.items():
+            here, there = getattr(self, name), getattr(other, name)
+            left_out = name == "person_is" and bool(other.person) and not there
+            if here and (there or left_out) and here != there:
+                return said.format(here), said.format(there) if there else "no person_is"
+        return None
+
+
+@dataclass(frozen=True)
 class Preview:
     """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what
     every release costs alone, each at the δ of the data set (simple composition would add up their δ
@@ -96,7 +125,8 @@ class Preview:
 class Dataset:
     """A budget and what is spent of it. By the adaptive rule `spent` holds at the moment you stop,
     whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: less than a thousandth of
-    the budget could be released from it any more. `planned`: how many releases share δ."""
+    the budget could be released from it any more. `planned`: how many releases share δ. `unit`: what
+    its releases protect, as far as they said."""
 
     name: str
     epsilon: float
@@ -110,6 +140,7 @@ class Dataset:
     orders: tuple[float, ...]
     closed: bool = False
     planned: int = RELEASES
+    unit: Unit = field(default_factory=Unit)
 
     @property
     def remaining(self) -> float:
@@ -130,7 +161,7 @@ class Account:
     epsilon: float = 0.0
     epsilon_if_fixed: float | None = 0.0
     simple_sum: float = 0.0
-    relation: str = ""  # of the neighbouring tables of its releases; "" while none has said
+    unit: Unit = field(default_factory=Unit)
 
     def status(self, name: str, closed: bool) -> Dataset:
         """For the reader."""
@@ -148,6 +179,7 @@ class Account:
             budget.orders,
             closed,
             budget.releases or RELEASES,
+            self.unit,
         )
 
     @property
@@ -186,20 +218,23 @@ class Account:
             epsilon=epsilon,
             epsilon_if_fixed=tight,
             simple_sum=float.fromhex(data["simple_sum"]),
-            relation=self.relation or relation_of(data),
+            unit=self.unit.or_else(unit_of(data)),
         )
 
-    def clash_with(self, name: str, relation: str) -> str | None:
-        """What is wrong with a release for another neighbouring relation; None if it is the same, or unknown.
+    def clash_with(self, name: str, unit: Unit) -> str | None:
+        """What is wrong with a release that protects something else; None if it is the same, or unknown.
 
         What is added up must bound the same change of the table. One person replaced is one removed and one added, so what is
         ε-private for persons who come or go is only 2ε-private for persons replaced; the other way round nothing follows at all.
+        And a household of four is ε-private only where its persons are ε/4-private.
         """
-        if not relation or not self.relation or relation == self.relation:
+        found = self.unit.clash_with(unit)
+        if found is None:
             return None
+        said, instead = found
         return (
-            f"The releases of {name!r} so far have relation = {self.relation!r}, this one {relation!r}: costs for different "
-            "relations do not add up. Declare the same relation in every plan of a data set."
+            f"The releases of {name!r} so far have {said}, this one {instead}: costs for different persons or neighbours do not "
+            "add up. Declare the same in every plan of a data set."
         )
 
 
@@ -208,9 +243,9 @@ def stated_epsilon(data: Mapping[str, Any]) -> float:
     return float.fromhex(data["epsilon_after"])
 
 
-def relation_of(data: Mapping[str, Any]) -> str:
-    """The relation that an event states; "" where it states none."""
-    return str(data.get("relation", ""))
+def unit_of(data: Mapping[str, Any]) -> Unit:
+    """What an event says it protects. Events of earlier versions say the relation at most."""
+    return Unit(*(str(data.get(name, "")) for name in ("relation", "person", "person_is")))
 
 
 def budget_event(name: str, budget: Budget) -> dict[str, Any]:

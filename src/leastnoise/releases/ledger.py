@@ -38,17 +38,28 @@ from leastnoise.releases.books import (
     Entry,
     Preview,
     Prices,
+    Unit,
     budget_event,
     entry_of,
     release_event,
     stored_law,
+    unit_of,
     why_last,
     why_refused,
 )
 
-__all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend"]
+__all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend", "Unit"]
 
-_LONGEST = {"name": 200, "plan_hash": 200, "result_hash": 200, "note": 2000, "stamp": 2000, "relation": 200}
+_LONGEST = {
+    "name": 200,
+    "plan_hash": 200,
+    "result_hash": 200,
+    "note": 2000,
+    "stamp": 2000,
+    "relation": 200,
+    "person": 2000,
+    "person_is": 2000,
+}
 
 
 class Ledger:
@@ -119,12 +130,15 @@ class Ledger:
         note: str = "",
         stamp: str = "",
         relation: str = "",
+        person: str = "",
+        person_is: str = "",
         last: bool = False,
     ) -> Entry:
         """Record a release before it is revealed, or refuse it with a BudgetExceededError.
 
         `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance), `relation` which
-        tables are neighbours: all releases of a data set that state it must state the same. A release after which less than a
+        tables are neighbours, `person` whose rows belong together (`Plan.unit`) and `person_is` what a person is: all releases of
+        a data set that state it must state the same, and the first that does settles it. A release after which less than a
         thousandth of the budget could be released is refused with a LedgerError unless it is said to be the `last`. Nothing that
         depends on the data may leave the process before this returns.
         """
@@ -133,12 +147,12 @@ class Ledger:
             "plan_hash": _text("plan_hash", plan_hash),
             "note": _text("note", note, empty=True),
             "stamp": _text("stamp", stamp, empty=True),
-            "relation": _text("relation", relation, empty=True),
+            **_unit_texts(relation, person, person_is),
         }
         laws = self._prices.laws(items)  # before the lock: the loss of a new law is what takes time
         with self._writing() as (connection, books):
             account = books.account(name)
-            clash = account.clash_with(name, texts["relation"])
+            clash = account.clash_with(name, unit_of(texts))
             if clash:
                 raise LedgerError(clash)
             after = self._prices.after(connection, account, laws.draws)
@@ -171,8 +185,11 @@ class Ledger:
 
     # What reads it
 
-    def preview(self, dataset: str, spends: Sequence[Spend], *, relation: str = "") -> Preview:
-        """What a release would cost now; with `relation` also whether the data set's releases are for the same one.
+    def preview(
+        self, dataset: str, spends: Sequence[Spend], *, relation: str = "", person: str = "", person_is: str = ""
+    ) -> Preview:
+        """What a release would cost now; with `relation`, `person` and `person_is` also whether the data set's releases are for
+        the same ones.
 
         Another process may spend in the meantime: only `spend` decides.
         """
@@ -183,7 +200,7 @@ class Ledger:
             after = self._prices.after(connection, account, laws.draws)
             closed = self._prices.closed(connection, after)
         budget = account.budget.epsilon
-        clash = account.clash_with(name, relation)
+        clash = account.clash_with(name, unit_of(_unit_texts(relation, person, person_is)))
         allowed = after.epsilon <= budget and clash is None
         return Preview(
             epsilon_before=account.epsilon,
@@ -302,6 +319,11 @@ class Ledger:
 def dataset_name(name: str) -> str:
     """The name of a data set in its one spelling, or an InvalidParameterError."""
     return _text("name", name)
+
+
+def _unit_texts(relation: str, person: str, person_is: str) -> dict[str, str]:
+    given = {"relation": relation, "person": person, "person_is": person_is}
+    return {name: _text(name, value, empty=True) for name, value in given.items()}
 
 
 def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from leastnoise.releases import chain
-from leastnoise.releases.books import Dataset, Entry
+from leastnoise.releases.books import Dataset, Entry, Unit
 
 
 def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
@@ -20,6 +20,7 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
         return "No data set has a budget yet.\n"
     head = ["data set", "rule", "delta", "epsilon", "spent", "left", "if laws fixed", "simple sum", "releases"]
     text = _table(head, [_dataset_row(dataset) for dataset in datasets])
+    text += "".join(f"{dataset.name} protects: {protects(dataset.unit)}\n" for dataset in datasets if dataset.unit != Unit())
     if entries:
         head = ["id", "time (UTC)", "data set", "draws", "spent", "if laws fixed", "simple sum", "plan", "law", "state"]
         text += "\n" + _table(head, [_entry_row(entry) for entry in entries])
@@ -37,6 +38,12 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
         "\nsimple sum: what the releases cost one by one, each at delta."
         "\nreleases: made, of those that share delta. More may follow as long as something is left.\n"
     )
+
+
+def protects(unit: Unit) -> str:
+    """What releases protect, in one line."""
+    person = unit.person + (f" ({unit.person_is})" if unit.person_is else "")
+    return ", ".join(filter(None, (person, unit.relation)))
 
 
 def as_json(head: str, datasets: Sequence[Dataset], entries: Sequence[Entry], laws: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 from leastnoise.errors import BudgetExceededError, LedgerError, PlanError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
-from leastnoise.releases.advice import tried, with_share
+from leastnoise.releases.advice import tried, unit_of, with_share
 from leastnoise.releases.cautions import cautions
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger
@@ -183,7 +183,7 @@ def release(
     told("designing the noise", 1.0)
     dataset = wanted.dataset or wanted.name
     if ledger is not None:
-        cost = ledger.preview(dataset, made.spends, relation=wanted.relation)
+        cost = ledger.preview(dataset, made.spends, **unit_of(wanted))
         if not cost.allowed or (cost.last and not last):
             _refuse(ledger, dataset, wanted, made, source)
     opened = open_table(wanted, table)
@@ -205,7 +205,7 @@ def release(
 
 def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool) -> int:
     told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
-    return ledger.spend(dataset, made.spends, **told, relation=plan.relation, last=last).id
+    return ledger.spend(dataset, made.spends, **told, **unit_of(plan), last=last).id
 
 
 def _refuse(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> None:
