@@ -2,7 +2,8 @@
 
 1. The plan is complete (its construction checks it).
 2. The noise is designed and judged, from the plan alone.
-3. The ledger would allow it; the names and types of the table's columns are checked; no row is read.
+3. The ledger would allow it; the names and types of the table's columns are checked; every query runs
+   on no rows, and a CSV file is seen to be one. What fails so far costs nothing.
 4. The ledger commits the spend, or refuses it.
 5. The engine counts and sums integers; noise is added to them as integers.
 6. Only now do numbers leave this function; the ledger notes the hash of what was published.
@@ -37,7 +38,7 @@ from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.table import Counts, Table, aggregate, open_table
+from leastnoise.releases.table import Counts, Table, aggregate, open_table, rehearse
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
 from leastnoise.storage import write_whole
@@ -188,6 +189,8 @@ def release(
             _refuse(ledger, dataset, wanted, made, source)
     opened = open_table(wanted, table)
     try:
+        rehearse(wanted, opened, made.blocks, lambda share: told("checking the table", share))
+        told("checking the table", 1.0)
         entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source, last)
         counts = _counted(wanted, opened, made, told)
     finally:
