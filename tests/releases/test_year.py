@@ -100,8 +100,7 @@ class Desk:
         return json.loads(said)["ledger"]
 
     def shown(self):
-        """What the ledger shows of the data set, after it was found whole."""
-        assert command("ledger", "check", self.book)[0] == 0
+        """What the ledger shows of the data set."""
         code, said = command("ledger", "show", self.book, "--json")
         assert code == 0, said
         (account,) = json.loads(said)["datasets"]
@@ -184,7 +183,7 @@ def killed(desk, plan, instant):
 
 def test_a_year(tmp_path):
     desk = Desk(tmp_path)
-    opened = command("ledger", "open", desk.book, "clinic", "--epsilon", 2, "--delta", "1e-6", "--releases", 8)
+    opened = command("ledger", "open", desk.book, "clinic", "--epsilon", 3, "--delta", "1e-6", "--releases", 8)
     assert opened[0] == 0
 
     # Spring. One number at the whole delta would be the first and the last: refused, and corrected as advised.
@@ -228,13 +227,13 @@ def test_a_year(tmp_path):
     fourth = desk.quarter(4)
     winter = desk.plan("winter", desk.export("fourth", fourth))
     desk.released(winter, fourth, 4)
-    assert desk.shown()["remaining"] == pytest.approx(2.0 - 5 * 0.35, abs=0.01)
+    assert desk.shown()["remaining"] == pytest.approx(3.0 - 5 * 0.35, abs=0.01)
 
     # A late request asks for more than is left: it is refused with an epsilon that was tried, and made with that.
-    late = desk.plan("late", desk.folder / "fourth.csv", epsilon=0.5)
+    late = desk.plan("late", desk.folder / "fourth.csv", epsilon=1.5)
     announced = desk.announced(late)
     assert (announced["allowed"], announced["remaining"]) == (False, 0.0)
-    assert announced["advice"] in desk.refused(late, "would come to 2.2")
+    assert announced["advice"] in desk.refused(late, "would come to 3.2")
     advised = float(announced["advice"].split("epsilon=")[1].split()[0])
     done = desk.released(desk.plan("late", desk.folder / "fourth.csv", epsilon=advised), fourth, 5)
     assert f"would come to epsilon={desk.shown()['spent']:.4g}, with {desk.shown()['remaining']:.4g} left" in announced["advice"]
@@ -248,6 +247,7 @@ def test_a_year(tmp_path):
     assert code == 2
     assert "With epsilon" not in words
     assert desk.shown()["closed"]
+    assert command("ledger", "check", desk.book, "--every-release")[0] == 0
     assert desk.numbers == 6 * 7
     assert desk.misses <= 0.1 * desk.numbers
 

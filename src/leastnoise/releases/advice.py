@@ -12,6 +12,7 @@ from leastnoise.releases.mechanism import mechanism
 from leastnoise.releases.plan import Plan
 
 _PARTS_OF_THE_REST = (0.95, 0.7)  # what is left cannot be spent to its end if more is to follow
+_LEAST_PART = 0.1  # of the ε asked for: less is another release, with ten times the noise, and takes long to design
 
 
 def with_share(plan: Plan, ledger: Ledger | None) -> Plan:
@@ -53,7 +54,7 @@ def _changes(plan: Plan, ledger: Ledger) -> Iterator[tuple[Plan, str]]:
         yield replace(plan, delta=share), "With its share of the ledger's delta, which it gets if it declares none"
     for part in _PARTS_OF_THE_REST:
         less = _rounded_down(part * account.remaining)
-        if 0.0 < less < plan.epsilon:
+        if _LEAST_PART * plan.epsilon <= less < plan.epsilon:
             share_too = " and its share of the ledger's delta" if has_more else ""
             yield replace(plan, epsilon=less, delta=share), f"With epsilon={less:g}{share_too}"
 
