@@ -16,7 +16,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from leastnoise import BudgetExceededError, Ledger, Release, gaussian, load_plan, plots, release
 from leastnoise.plots.style import OURS
 from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.page import number_in_words
 from leastnoise.releases.report import layout_in_words
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -93,7 +92,7 @@ def main(folder: Path) -> None:
             plan = write_plan(folder, name, title, bounds, data)
             ledger.open_dataset(name, epsilon=EPSILON, delta=DELTA)
             noise = mechanism(load_plan(plan))  # from the plan alone; release would design it too
-            done[name] = release(plan, ledger=ledger, prepared=noise)
+            done[name] = release(plan, ledger=ledger, prepared=noise, last=True)  # all that may be spent
             true[name] = {(column, ""): float(mean) for column, mean in zip(bounds, data.mean(axis=0), strict=True)}
             show(title, len(data), done[name], true[name])
             done[name].to_html(folder / f"{name}.html")
@@ -145,7 +144,7 @@ def show(title: str, patients: int, done: Release, true: dict[tuple[str, str], f
     print(f"  The noise: {layout_in_words(done)}, its standard deviation {std} times what one patient can change.")
     print(f"  {'':<26}{'true*':>10}   {'released':>9} ± 95 %")
     for row in done.rows:
-        noisy, half = number_in_words(row).split(" ± ")
+        noisy, half = row.shown()
         print(f"  {row.statistic:<26}{true[row.statistic, row.group]:>10.4g}   {noisy:>9} ± {half}")
     print("  * printed because these data are public and this is a demo. A real release never shows it.")
     print(f"  Gaussian noise this accurate would have cost epsilon = {made.gaussian_epsilon:.2f} instead of {done.epsilon:.2f};")

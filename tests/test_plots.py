@@ -298,7 +298,7 @@ def test_release_bars_of_means_lie_between_their_bounds(ax):
     assert ax.patches[0].get_width() == pytest.approx(2 * 10 * gaussian(2.0 * 0.5).interval(0.95))
     assert lines(ax)["true value (public data)"][0].tolist() == [50.0]
     texts = [text.get_text() for text in ax.texts]
-    assert texts == ["4.00 ± 1.00", "4.00 ± 1.00"]
+    assert texts == ["4.0 ± 1.0", "4.0 ± 1.0"]
     assert "bounds" in ax.get_xlabel()
 
 

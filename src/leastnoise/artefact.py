@@ -33,8 +33,8 @@ from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
     UnsupportedError,
+    at_least,
     open_unit,
-    positive,
     positive_integer,
     real_number,
 )
@@ -46,6 +46,7 @@ from leastnoise.privacy.tables import single_loss
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
 from leastnoise.steps import public_pitch
 from leastnoise.storage import answers_of_a_draw, json_float, json_integer, read_text, write_whole
+from leastnoise.texts import fault_within
 
 FORMAT = "leastnoise.artefact"
 VERSION = 1
@@ -134,7 +135,7 @@ def certify(
 
 def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
     """The guarantee that the judge gives."""
-    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), positive("sensitivity", sensitivity)
+    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), at_least("sensitivity", sensitivity)
     loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
     return Guarantee(loss.epsilon(delta), delta, n, s)
 
@@ -282,6 +283,9 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
 
 def _artefact(content: dict[str, Any], where: str) -> Artefact:
     try:
+        unseen = fault_within(content)
+        if unseen:
+            raise ValueError(f"a text has the unseen character {unseen}")
         _only_known_fields(content)
         law, guarantee, charges, accountant = content["law"], content["guarantee"], content["charges"], content["accountant"]
         if accountant["name"] != ACCOUNTANT:
@@ -292,7 +296,7 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
                 _number(guarantee["epsilon"]),
                 open_unit("delta", guarantee["delta"]),
                 positive_integer("compositions", guarantee["compositions"]),
-                positive("sensitivity", guarantee["sensitivity"]),
+                at_least("sensitivity", guarantee["sensitivity"]),
             ),
             Charges(_number(charges["unbounded"]), _number(charges["deviation"])),
             _settings(accountant),

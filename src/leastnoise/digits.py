@@ -26,25 +26,26 @@ def below(value: float, digits: int = 4) -> str:
     return _bound(value, digits, ROUND_FLOOR)
 
 
-def uncertain(value: float, half_width: float) -> tuple[str, str]:
+def uncertain(value: float, half_width: float, *, whole: bool = False) -> tuple[str, str]:
     """A number and the half-width of its interval, both to the place of the second digit of the half-width.
 
-    The interval that is printed contains the one that is meant.
+    The interval that is printed contains the one that is meant. `whole` is for counts: no digits after
+    the point.
     """
     if not (math.isfinite(value) and math.isfinite(half_width) and half_width > 0.0):
         return f"{value:,.6g}", above(half_width, 2)
     with localcontext() as context:
         context.prec = _MOST_DIGITS
         exact, width = Decimal(value), Decimal(half_width)
-        place = Decimal(1).scaleb(max(width.adjusted() - 1, -80))
+        place = Decimal(1).scaleb(max(width.adjusted() - 1, 0 if whole else -80))
         shown = exact.quantize(place, rounding=ROUND_HALF_EVEN)
         reach = (width + abs(shown - exact)).quantize(place, rounding=ROUND_CEILING)
         return _plain(shown), _plain(reach)
 
 
-def with_uncertainty(value: float, half_width: float) -> str:
+def with_uncertainty(value: float, half_width: float, *, whole: bool = False) -> str:
     """`uncertain` as one text: 17.23 ± 0.52."""
-    return " ± ".join(uncertain(value, half_width))
+    return " ± ".join(uncertain(value, half_width, whole=whole))
 
 
 def _bound(value: float, digits: int, rounding: str) -> str:

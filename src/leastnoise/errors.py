@@ -16,14 +16,23 @@ LeastNoiseError
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.texts import fault, shown
+
 
 class LeastNoiseError(Exception):
-    """The root: catch this to catch everything the package raises on purpose."""
+    """The root: catch this to catch everything the package raises on purpose.
+
+    What a message quotes cannot forge what a terminal shows: it is written by the rule of `texts`.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(shown(one) if isinstance(one, str) else one for one in arguments))
 
 
 class InvalidParameterError(LeastNoiseError, ValueError):
@@ -142,6 +151,15 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def at_least(name: str, value: Any) -> float:
+    """`value` as the least finite float > 0 that is not below it: how far an answer may move is never rounded down."""
+    number = positive(name, value)
+    plain = value[()] if isinstance(value, np.ndarray) else value
+    plain = int(plain) if isinstance(plain, np.integer) else plain
+    ratio = plain.as_integer_ratio() if hasattr(plain, "as_integer_ratio") else number.as_integer_ratio()
+    return number if Fraction(number) >= Fraction(*ratio) else math.nextafter(number, math.inf)
+
+
 def non_negative(name: str, value: Any) -> float:
     """`value` as a finite float ≥ 0."""
     number = real_number(name, value)
@@ -161,9 +179,19 @@ def open_unit(name: str, value: Any) -> float:
 def positive_integer(name: str, value: Any) -> int:
     """`value` as an int ≥ 1; 3.0 counts, 3.5 and True do not."""
     number = real_number(name, value)
-    if number < 1 or number != math.floor(number):
+    if number < 1 or int(value) != value:
         raise InvalidParameterError(name, value, "to be a positive integer")
     return int(value)
+
+
+def plain_text(name: str, value: Any, most: int, *, empty: bool = False, lines: bool = False) -> str:
+    """`value` as a text of at most `most` letters, all of which can be seen; see `texts`."""
+    if not isinstance(value, str) or not (value or empty) or len(value) > most:
+        raise InvalidParameterError(name, value, f"to be text of {0 if empty else 1} to {most} characters")
+    wrong = fault(value, lines=lines)
+    if wrong is not None:
+        raise InvalidParameterError(name, value, f"to be plain text, without the unseen character {wrong}")
+    return value
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ pytest.importorskip("duckdb")
 
 import ibis
 
+from leastnoise.errors import PlanError
 from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import mechanism
 from leastnoise.releases.plan import Plan, Statistic
@@ -108,6 +110,51 @@ def test_a_connection_by_url(postgres):
     )
     assert integers(named) == integers(plan, arrow)
     assert "steward" not in str(named.describe())
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["clinic.visits", "clinic.seen", "clinic.kept", "seen_here", "kept_here", "Odd-schema.Odd.table", "with.point"],
+)
+def test_tables_and_views_of_any_schema_in_postgresql(postgres, declared):
+    """Another schema, views and materialised views: all of them were "no table" before."""
+    arrow = tables.columns(tables.table(6))
+    stored(postgres, "at_home", arrow)
+    for line in (
+        "CREATE SCHEMA IF NOT EXISTS clinic",
+        'CREATE SCHEMA IF NOT EXISTS "Odd-schema"',
+        "CREATE TABLE IF NOT EXISTS clinic.visits AS SELECT * FROM at_home",
+        'CREATE TABLE IF NOT EXISTS "Odd-schema"."Odd.table" AS SELECT * FROM at_home',
+        'CREATE TABLE IF NOT EXISTS "with.point" AS SELECT * FROM at_home',
+        "CREATE OR REPLACE VIEW clinic.seen AS SELECT * FROM clinic.visits",
+        "CREATE OR REPLACE VIEW seen_here AS SELECT * FROM clinic.visits",
+        "CREATE MATERIALIZED VIEW IF NOT EXISTS clinic.kept AS SELECT * FROM clinic.visits",
+        "CREATE MATERIALIZED VIEW IF NOT EXISTS kept_here AS SELECT * FROM clinic.visits",
+    ):
+        postgres.raw_sql(line)
+        postgres.con.commit()
+    plan = tables.plan("ids")
+    assert integers(replace(plan, source=Connection(postgres.leastnoise_url, declared))) == integers(plan, arrow)
+
+
+@pytest.mark.parametrize("declared", ["nothing", "clinic.nothing", "nowhere.visits"])
+def test_no_such_table_in_postgresql(postgres, declared):
+    plan = replace(tables.plan("ids"), source=Connection(postgres.leastnoise_url, declared))
+    with pytest.raises(PlanError, match=f"no table or view '{declared}'"):
+        open_table(plan)
+
+
+def test_a_frame_of_spark_as_it_is(spark):
+    arrow = tables.columns(tables.table(7))
+    session = spark._session
+    frame = session.createDataFrame([tuple(row.values()) for row in arrow.to_pylist()], _spark_schema(arrow))
+    plan = tables.plan("names")
+    before = {view.name for view in session.catalog.listTables()}
+    assert integers(plan, frame) == integers(plan, arrow)
+    assert {view.name for view in session.catalog.listTables()} == before
+    done = release(Plan("spark", frame, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True))
+    assert (done.engine, done.plan.describe()["source"]) == ("pyspark", {"frame": "pyspark"})
+    assert session.range(3).count() == 3  # the session is the caller's, and stays open
 
 
 # A query that would take minutes, and whether one is running.

@@ -56,6 +56,16 @@ BOUNDS = {
 SIZES = {"breast_cancer": 569, "diabetes": 442, "heart": 303}
 
 
+def heart_patients():
+    """The heart table in memory, as numbers; a value that is not known is null."""
+    pa = pytest.importorskip("pyarrow")
+    if not HEART.exists():
+        pytest.skip("the heart data set is not beside the repository")
+    lines = [line.split(",") for line in HEART.read_text(encoding="utf-8").split()]
+    columns = zip(*([None if cell == "?" else float(cell) for cell in line] for line in lines), strict=True)
+    return pa.table({name: pa.array(column, pa.float64()) for name, column in zip(HEART_COLUMNS, columns, strict=True)})
+
+
 def source(name, folder):
     """The data set as a CSV file in `folder`; heart is used where it lies, without a header and with '?' for missing values, and a
     test that wants it is skipped where it is not."""

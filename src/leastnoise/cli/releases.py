@@ -20,17 +20,20 @@ from leastnoise.cli.base import (
     writable,
     write_out,
 )
-from leastnoise.cli.interrupts import Interrupted
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
+from leastnoise.digits import above
+from leastnoise.texts import shown
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Guarantee
     from leastnoise.releases.ledger import Dataset, Ledger, Preview
     from leastnoise.releases.mechanism import Mechanism
+    from leastnoise.releases.outlook import Outlook
     from leastnoise.releases.plan import Plan
     from leastnoise.releases.run import Release
 
+_ENDED = (129, 130, 143)  # the codes of a process that SIGHUP, SIGINT or SIGTERM ended
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet", ".html": "to_html"}
 
 
@@ -66,6 +69,17 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
     metavar="FILE",
     help="Write the numbers (.csv, .json, .parquet) or the report for the public (.html); may be given several times.",
 )
+@click.option(
+    "--scratch",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Where DuckDB makes a private folder for rows that memory has no room for. [default: the system's place]",
+)
+@click.option(
+    "--sealed",
+    is_flag=True,
+    help="Scan the table's file in a process that can read it and nothing else, on Linux; refused where it cannot be sealed.",
+)
 @plot_option
 @json_option
 def release(
@@ -75,6 +89,8 @@ def release(
     preview: bool,
     last: bool,
     out: tuple[str, ...],
+    scratch: str | None,
+    sealed: bool,
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -119,7 +135,7 @@ def release(
                     whole = with_share(wanted, book)
                     made = mechanism(whole)
                 else:
-                    done = carry_out(wanted, ledger=book, last=last, progress=told)
+                    done = carry_out(wanted, ledger=book, last=last, scratch=scratch, sealed=sealed, progress=told)
             share = _share(wanted, book)
             if settles:
                 click.echo(settles, err=True)
@@ -143,8 +159,8 @@ def said_when_interrupted(book: Ledger | None) -> Iterator[None]:
     known = set() if book is None else {entry.id for entry in book.entries()}
     try:
         yield
-    except Interrupted:
-        if book is not None:
+    except SystemExit as leaving:
+        if book is not None and leaving.code in _ENDED:
             new = [entry for entry in book.entries() if entry.id not in known]
             said = "Interrupted. Nothing was written to the ledger, and nothing is spent."
             if new:
@@ -159,14 +175,14 @@ def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
         try:
             getattr(done, _WRITERS[Path(path).suffix.lower()])(path)
         except OSError as error:
-            problems.append(f"{path} could not be written: {error.strerror or error}")
+            problems.append(f"{shown(path)} could not be written: {error.strerror or error}")
     if plot is not None:
         from leastnoise.plots import release_sheet
 
         try:
             release_sheet(done).save(plot)
         except OSError as error:
-            problems.append(f"{plot} could not be written: {error.strerror or error}")
+            problems.append(f"{shown(plot)} could not be written: {error.strerror or error}")
     return problems
 
 
@@ -196,22 +212,19 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
         print_json(done.as_dict() | {"files": list(files)})
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
-    click.echo(f"{done.plan.name}: epsilon = {done.epsilon:.6g} at delta = {done.delta:g}{share}, {done.engine}\n")
+    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {done.delta:g}{share}, {done.engine}\n")
     for sentence in done.cautions:
         click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
     head = ["statistic", *(["group"] if grouped else []), "value", "± 95 %"]
-    cells = [
-        [row.statistic, *([row.group] if grouped else []), _number(row.value, row.half_width), _width(row.half_width)]
-        for row in done.rows
-    ]
+    cells = [[row.statistic, *([row.group] if grouped else []), *row.shown()] for row in done.rows]
     print_table(head, cells, left=2 if grouped else 1)
     click.echo("\n±: half-width of a 95 % interval from noise alone" + _processed(done.plan) + ".")
     click.echo(_gain(made))
     if book is not None:
         click.echo(_left(book.dataset(dataset)))
     for path in files:
-        click.echo(f"written: {path}")
+        click.echo(f"written: {shown(path)}")
 
 
 def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, as_json: bool) -> None:
@@ -236,21 +249,27 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, 
             }
         )
         return
-    click.echo(f"{plan.name}: epsilon = {made.epsilon:.6g} at delta = {made.delta:g}{share}. No row was read, nothing was spent.\n")
+    cost_of_it = f"epsilon = {above(made.epsilon, 6)} at delta = {made.delta:g}{share}"
+    click.echo(f"{plan.name}: {cost_of_it}. No row was read, nothing was spent.\n")
     head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
-    cells = [
-        [row.statistic, row.kind, str(row.groups), f"{row.noise_std:.4g}", _width(row.half_width), _divided(row.of_sum)]
-        for row in rows
-    ]
+    cells = [[row.statistic, row.kind, str(row.groups), *_ahead(row)] for row in rows]
     print_table(head, cells, left=2, last_left=True)
+    if any(row.of_sum for row in rows):
+        click.echo("\nDeclare expected_n, about how many values each group will have, to see the ± of a mean or variance itself.")
     click.echo()
     click.echo(_gain(made))
     if cost is not None:
         click.echo(_would_cost(dataset, cost) + (f"\n{advice}" if advice else ""))
 
 
-def _divided(of_sum: bool) -> str:
-    return "of the sum; divide by the number of rows" if of_sum else ""
+def _ahead(row: Outlook) -> tuple[str, str, str]:
+    """Noise, ±, and what they are of."""
+    from leastnoise.releases.estimate import TOO_FEW
+
+    if row.noise_std is None or row.half_width is None:
+        return "", "", f"{TOO_FEW}, with {row.n:,} values"
+    said = "of the sum; divide by the number of rows" if row.of_sum else "" if row.n is None else f"with {row.n:,} values"
+    return f"{row.noise_std:.4g}", above(row.half_width, 2), said
 
 
 def _processed(plan: Plan) -> str:
@@ -269,7 +288,7 @@ def _gain(made: Mechanism) -> str:
 
 def _left(account: Dataset) -> str:
     return (
-        f"ledger: {account.name!r} has spent epsilon = {account.spent:.6g} of {account.epsilon:g} "
+        f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
         + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {account.remaining:.4g} left")
     )
@@ -292,20 +311,6 @@ def _if_last(cost: Dataset | Preview, spent: float) -> str:
     return f" ({tight:.6g} if this is the last release)"
 
 
-def _number(value: float, width: float) -> str:
-    """As many digits as the noise leaves meaning: the ± has two."""
-    import math
-
-    if not (math.isfinite(value) and width > 0.0):
-        return f"{value:g}"
-    digits = max(0, 1 - math.floor(math.log10(width)))
-    return f"{value:,.{digits}f}"
-
-
-def _width(width: float) -> str:
-    return _number(width, width)
-
-
 less_than_stated = click.option(
     "--less-than-stated",
     is_flag=True,
@@ -316,9 +321,9 @@ less_than_stated = click.option(
 def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | None, less_is_meant: bool) -> tuple[float, int, str]:
     """The sensitivity and the uses that a ledger is charged, and the mark it puts on a charge below
     what the artefact states."""
-    from leastnoise.errors import InvalidParameterError, positive, positive_integer
+    from leastnoise.errors import InvalidParameterError, at_least, positive_integer
 
-    moved = positive("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
+    moved = at_least("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
     drawn = positive_integer("uses", uses if uses is not None else 1 if stated is None else stated.compositions)
     if stated is None:
         return moved, drawn, ""
@@ -380,7 +385,7 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     if as_json:
         print_json(_account(made))
         return
-    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {file}")
+    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {shown(file)}")
 
 
 def _check_budget(dataset: str, epsilon: float, delta: float, rule: str, releases: int | None) -> None:
@@ -502,7 +507,7 @@ def ledger_export(file: str, format: str, out: str | None) -> None:
         text = book.export(format)
     write_out(out or DASH, text)
     if out not in (None, DASH):
-        click.echo(f"written: {out}", err=True)
+        click.echo(f"written: {shown(out)}", err=True)
 
 
 @ledger.command("check")

@@ -8,7 +8,7 @@ from leastnoise.classic import lattice_step
 from leastnoise.designer.candidates import bins, block_size, in_integers
 from leastnoise.designer.problem import renyi_problem
 from leastnoise.designer.renyi import Status, solve
-from leastnoise.errors import DesignError, positive
+from leastnoise.errors import DesignError, at_least, positive
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain
 from leastnoise.steps import shift_in_steps, step_of
@@ -34,7 +34,7 @@ def cactus(
     >>> round(cactus(4.0, sensitivity=1.0).std, 9)
     4.0
     """
-    sigma, s = positive("sigma", sigma), positive("sensitivity", sensitivity)
+    sigma, s = positive("sigma", sigma), at_least("sensitivity", sensitivity)
     step = step_of(s, bins(sigma / s)) if step is None and domain == "real" else lattice_step(sigma, s, step, domain)
     shift = shift_in_steps(s, step)
     free = sigma / s < _FREE_BELOW if monotone is None else not monotone

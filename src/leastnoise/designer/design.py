@@ -24,6 +24,7 @@ from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
     UnsupportedError,
+    at_least,
     one_of,
     open_unit,
     positive,
@@ -249,8 +250,8 @@ def design(
 def _sensitivities(sensitivity: float | Sequence[float], batch: int, domain: str) -> tuple[float, ...]:
     """One sensitivity for each answer of the batch."""
     if not isinstance(sensitivity, (Sequence, np.ndarray)) or isinstance(sensitivity, (str, bytes)):
-        return (positive("sensitivity", sensitivity),) * batch
-    found = tuple(positive(f"sensitivity[{index}]", each) for index, each in enumerate(sensitivity))
+        return (at_least("sensitivity", sensitivity),) * batch
+    found = tuple(at_least(f"sensitivity[{index}]", each) for index, each in enumerate(sensitivity))
     if len(found) != batch:
         raise InvalidParameterError("sensitivity", list(found), f"to have one entry for each of batch={batch} answers")
     if domain == "integer" and len(set(found)) > 1:

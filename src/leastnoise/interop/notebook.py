@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from leastnoise.closed_form import GaussianNoise
-from leastnoise.digits import above, below, uncertain, with_uncertainty
+from leastnoise.digits import above, below
 from leastnoise.extras import required
 from leastnoise.noise import Noise
+from leastnoise.releases.page import scales
 
 if TYPE_CHECKING:
     from leastnoise.designer.design import Design
@@ -85,18 +86,15 @@ def release_html(release: Release) -> str:
         **({"before you read the numbers": " ".join(release.cautions)} if release.cautions else {}),
     }
     shown = release.rows[:_MOST_ROWS]
-    ranges: dict[str, tuple[float, float]] = {}
-    for row in shown:
-        low, high = ranges.get(row.statistic, (math.inf, -math.inf))
-        ranges[row.statistic] = min(low, row.value - row.half_width), max(high, row.value + row.half_width)
+    ranges = scales(release)
     table = _table(
         ("statistic", "group", "value", "± at 95 %", ""),
         [
             (
                 escape(row.statistic),
                 escape(row.group),
-                *uncertain(row.value, row.half_width),
-                error_bar_svg(row.value, row.half_width, *ranges[row.statistic]),
+                *row.shown(),
+                "" if row.value is None else error_bar_svg(row.in_words(), row.value, row.lower, row.upper, *ranges[row.statistic]),
             )
             for row in shown
         ],
@@ -181,14 +179,14 @@ def bars_svg(values: Mapping[str, float], label: str) -> str:
     return _svg(14 * len(values) + 2, label, "".join(drawn))
 
 
-def error_bar_svg(value: float, half_width: float, low: float, high: float) -> str:
+def error_bar_svg(label: str, value: float, lower: float, upper: float, low: float, high: float) -> str:
     """A number with its interval on the scale from `low` to `high`."""
     span = high - low
     if not (span > 0 and math.isfinite(span)):
         return ""
-    left, middle, right = (4 + 112 * (x - low) / span for x in (value - half_width, value, value + half_width))
+    left, middle, right = (4 + 112 * (x - low) / span for x in (lower, value, upper))
     drawn = f'<line x1="{left:.1f}" x2="{right:.1f}" y1="8" y2="8" stroke="{_OTHER}" stroke-width="2"/>'
-    return _svg(16, with_uncertainty(value, half_width), drawn + f'<circle cx="{middle:.1f}" cy="8" r="3" fill="{_OURS}"/>', 120)
+    return _svg(16, label, drawn + f'<circle cx="{middle:.1f}" cy="8" r="3" fill="{_OURS}"/>', 120)
 
 
 def gauge_svg(share: float) -> str:

@@ -13,8 +13,9 @@ from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError, real_array
 from leastnoise.noise import Noise
 from leastnoise.plots import style
-from leastnoise.releases.estimate import CHECKS, CONFIDENCE, Row
-from leastnoise.releases.page import number_in_words, scales
+from leastnoise.releases.estimate import CHECKS, Row
+from leastnoise.releases.page import scales
+from leastnoise.releases.ratios import CONFIDENCE
 from leastnoise.releases.run import Release
 
 MOST_ROWS = 60
@@ -56,32 +57,33 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
         return (value - low) / (high - low) * (1.0 if one else 100.0)
 
     def length(row: Row, value: float) -> float:
-        return place(row, row.value + value) - place(row, row.value)
+        return place(row, row.number + value) - place(row, row.number)
 
     at = np.arange(len(shown))
-    values = [place(row, row.value) for row in shown]
+    values = [place(row, row.number) for row in shown]
     factor = release.mechanism.gaussian_factor
-    wide = [length(row, gaussian(factor * row.noise_std).interval(CONFIDENCE)) for row in shown]
+    known = [row for row in shown if row.value is not None]
+    wide = [length(row, gaussian(factor * row.noise_std).interval(CONFIDENCE)) if row in known else 0.0 for row in shown]
     ax.barh(
         at, 2.0 * np.array(wide), left=np.array(values) - np.array(wide), height=0.5, color="#D3DEE8", edgecolor="#8FA3B5", lw=0.6,
         label=f"Gaussian noise with the same guarantee, {factor:.3g} times the deviation",
     )  # fmt: skip
-    ax.errorbar(
-        values, at, xerr=[length(row, row.half_width) for row in shown], label="released, ± 95 % from noise alone", **_look()
-    )
+    below = [length(row, max(row.number - row.lower, 0.0)) for row in shown]
+    above_it = [length(row, max(row.upper - row.number, 0.0)) for row in shown]
+    ax.errorbar(values, at, xerr=[below, above_it], label="released, ± 95 % from noise alone", **_look())
     if true is not None:
-        known = [
+        marked = [
             (place(row, true[row.statistic, row.group]), i) for i, row in enumerate(shown) if (row.statistic, row.group) in true
         ]
         ax.plot(
-            [x for x, _ in known], [i for _, i in known], linestyle="none", marker="|", ms=13, mew=1.8, color="#000000", zorder=4,
+            [x for x, _ in marked], [i for _, i in marked], linestyle="none", marker="|", ms=13, mew=1.8, color="#000000", zorder=4,
             label="true value (public data)",
         )  # fmt: skip
     _rows(ax, [_title(row, one) for row in shown])
     # Numbers stand in a column of their own, right of the axes, where no bar can cross them.
     for i, row in enumerate(shown):
         ax.annotate(
-            number_in_words(row), (1.0, i), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
+            row.in_words(), (1.0, i), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
             va="center", fontsize=8.5, annotation_clip=False,
         )  # fmt: skip
     if one:
@@ -95,7 +97,7 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
     ax.margins(x=0.05)
     left_out = len(asked) - len(shown)
     ax.set_title(
-        f"ε = {release.epsilon:.4g}, δ = {style.power_of_ten(release.delta)}"
+        f"ε = {above(release.epsilon)}, δ = {style.power_of_ten(release.delta)}"
         + (f"; {left_out} more not shown" if left_out else ""),
         loc="right",
     )

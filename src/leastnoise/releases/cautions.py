@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leastnoise.digits import above, with_uncertainty
+from leastnoise.digits import above
 from leastnoise.releases.estimate import Row, groupings
 from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan
@@ -30,7 +30,7 @@ def _others(plan: Plan, rows: Sequence[Row]) -> list[tuple[Row, tuple[Key, ...]]
 
 def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, ...]) -> str:
     declared = _declared(plan, rows, group_by)
-    if not _is_large(row, None if declared is None else declared + row.value):
+    if not _is_large(row, None if declared is None else declared + row.number):
         return ""
     what = row.statistic.split()[0]
     beside = "" if declared is None else f", beside {max(declared, 0.0):,.0f} in all declared groups"
@@ -66,18 +66,18 @@ def _blind(plan: Plan, rows: Sequence[Row], people: float | None) -> str:
 
 
 def _is_large(row: Row, whole: float | None) -> bool:
-    return row.value > max(row.half_width, LARGE * max(whole or 0.0, 0.0))
+    return row.number > max(row.half_width, LARGE * max(whole or 0.0, 0.0))
 
 
 def _shown(row: Row) -> str:
-    return with_uncertainty(row.value, row.half_width)
+    return row.in_words()
 
 
 def _declared(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> float | None:
     """How many rows are in the declared groups of a grouping, where that is published."""
     for statistic in plan.statistics:
         if statistic.kind in ("count", "histogram") and statistic.group_by == group_by:
-            return sum(row.value for row in rows if row.statistic == statistic.name)
+            return sum(row.number for row in rows if row.statistic == statistic.name)
     return None
 
 
@@ -88,10 +88,10 @@ def _people(plan: Plan, rows: Sequence[Row]) -> float | None:
         if plan.one_row_per_person and statistic.public_n is not None:
             return float(statistic.public_n)
         if statistic.kind == kind and not statistic.group_by:
-            return next(row.value for row in rows if row.statistic == statistic.name)
+            return next(row.number for row in rows if row.statistic == statistic.name)
     if plan.one_row_per_person:
         for row, group_by in _others(plan, rows):
             declared = _declared(plan, rows, group_by)
             if declared is not None:
-                return declared + row.value
+                return declared + row.number
     return None

@@ -1,45 +1,42 @@
 """From noisy answers to statistics, their standard deviations and intervals. All of it is post-processing: no private value enters.
 
-With S = Σ(x − c), Q = Σ(x − c)² − n·w²/2 and n noisy, c the middle and w the half-width of the bounds:
+With S = Σ(x − c) and n noisy, c the middle of the bounds:
 
     sum       S + c·n                    where n is asked for too; else it has an answer of its own
-    mean      c + S/n
-    variance  Q/n + w²/2 − (S/n)²        of the n values themselves, not of a population they were drawn from
 
-n is the declared public number, or the noisy one, at least 1. Standard deviations of ratios are those of their linear part;
-intervals are quantiles of the statistic when noise of the same law is added again to the noisy answers.
+Means and variances are in `ratios`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leastnoise.releases.keys import Key, group_titles
+from leastnoise.digits import uncertain
+from leastnoise.releases.keys import OTHER, Key, group_keys, group_titles
 from leastnoise.releases.mechanism import Mechanism
 from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.releases.ratios import CONFIDENCE, Ratios, centre
 from leastnoise.releases.sensitivity import answers_in, is_unreadable
 from leastnoise.releases.totals import agreed
-from leastnoise.sampling import InsecureSeededEntropy, draw
+from leastnoise.releases.trials import Trials, worth
 
-CONFIDENCE = 0.95
 NORMAL = 1.96  # half-width of that confidence in standard deviations, for a sum of many draws
 CHECKS = ("other keys", "unreadable")  # the kinds of rows that are no statistics of the plan
+COUNTS = ("count", "persons", "histogram", *CHECKS)
 UNREADABLE = "persons with an unreadable value"
-_TRIALS = 10_000  # the 95 % quantile of |error| is then known to about 1 %
-
-Floats = NDArray[np.float64]
+TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
 
 
 @dataclass(frozen=True)
 class Row:
     """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any post-processing but "totals".
 
+    `value` is None for a mean or variance of too few values to say; its noise has no size then (NaN).
     The rows of the checks are of kind "other keys" (with the columns of the grouping as `group`) and
     "unreadable" (with the column).
     """
@@ -47,21 +44,63 @@ class Row:
     statistic: str
     kind: str
     group: str
-    value: float
+    value: float | None
     noise_std: float
     half_width: float
     unprocessed: float | None = None  # the value before post-processing, where there was any
+    keys: tuple[tuple[str, str], ...] = ()  # the columns of the grouping, each with the key of this group
+    interval: tuple[float, float] | None = None  # where it is another one than value ± half_width
+
+    @property
+    def number(self) -> float:
+        """The value, NaN where there are too few values to say."""
+        return math.nan if self.value is None else self.value
+
+    @property
+    def lower(self) -> float:
+        """Lower end of the 95 % interval."""
+        return self.number - self.half_width if self.interval is None else self.interval[0]
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the 95 % interval."""
+        return self.number + self.half_width if self.interval is None else self.interval[1]
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number of rows or persons."""
+        return self.kind in COUNTS
+
+    def shown(self) -> tuple[str, str]:
+        """The value and its ±, for people: never narrower than they are, and nothing beside "too few to say"."""
+        if self.value is None:
+            return TOO_FEW, ""
+        return uncertain(self.value, self.half_width, whole=self.is_count)
+
+    def in_words(self) -> str:
+        """The same as one text: 17.23 ± 0.52."""
+        return " ± ".join(part for part in self.shown() if part)
 
     def as_dict(self) -> dict[str, Any]:
+        """As plain JSON data: null where there is no number, and counts that are whole as whole numbers."""
         return {
             "statistic": self.statistic,
             "kind": self.kind,
             "group": self.group,
-            "value": self.value,
-            "noise_std": self.noise_std,
-            "half_width_95": self.half_width,
-            "unprocessed": self.unprocessed,
+            "keys": dict(self.keys),
+            "value": self._told(self.value),
+            "lower": self._told(self.lower),
+            "upper": self._told(self.upper),
+            "noise_std": self._told(self.noise_std, whole=False),
+            "half_width_95": self._told(self.half_width, whole=False),
+            "unprocessed": self._told(self.unprocessed),
+            "note": TOO_FEW if self.value is None else "",
         }
+
+    def _told(self, number: float | None, *, whole: bool = True) -> float | int | None:
+        if number is None or math.isnan(number):
+            return None
+        return int(number) if whole and self.is_count and number.is_integer() else number
 
 
 def block_numbers(made: Mechanism) -> dict[tuple[Key, ...], int]:
@@ -73,21 +112,40 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]
     """The statistics from the noisy answers, one for each entry of the mechanism and in its own units, and the checks."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
     blocks = block_numbers(made)
-    again = Again(made)
+    trials = Trials(made)
+    ratios = Ratios(made, trials)
     found = []
-    noise = (0.0, 0.0)
     for statistic in plan.statistics:
         b = blocks[statistic.group_by]
         answers = answers_in(made.blocks[b], statistic)
-        for group, title in enumerate(group_titles(statistic.group_by)):
+        titles, keys = group_titles(statistic.group_by), group_keys(statistic.group_by)
+        is_ratio = statistic.kind in ("mean", "variance")
+        noise = (0.0, 0.0)
+        for group, title in enumerate(titles):
             used = [place[b, group, answer] for answer in answers]
-            if statistic.kind == "sum" and len(used) == 2:
-                noise = noise if group else sum_noise(statistic, used, made, again)  # the same in every group
-                value = noisy[used[0]] + _middle(statistic) * noisy[used[1]]
-                found.append(Row(statistic.name, statistic.kind, title, value, *noise))
-            else:
-                found.append(_row(statistic, title, used, made, noisy, again))
+            values = [noisy[i] for i in used]
+            if is_ratio:
+                found.append(_ratio_row(statistic, title, keys[group], ratios, used, values))
+                continue
+            value = values[0] if len(used) == 1 else values[0] + centre(statistic) * values[1]
+            noise = noise if group else plain_noise(statistic, used, made, trials)  # the same in every group
+            found.append(Row(statistic.name, statistic.kind, title, value, *noise, keys=keys[group]))
     return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(made)))
+
+
+def _ratio_row(
+    statistic: Statistic,
+    title: str,
+    keys: tuple[tuple[str, str], ...],
+    ratios: Ratios,
+    used: Sequence[int],
+    values: Sequence[float],
+) -> Row:
+    found = ratios.estimate(statistic, used, values)
+    if found is None:
+        return Row(statistic.name, statistic.kind, title, None, math.nan, math.nan, keys=keys)
+    interval = (found.lower, found.upper)
+    return Row(statistic.name, statistic.kind, title, found.value, found.noise_std, found.half_width, keys=keys, interval=interval)
 
 
 @dataclass(frozen=True)
@@ -98,6 +156,7 @@ class Check:
     statistic: str
     kind: str
     group: str
+    keys: tuple[tuple[str, str], ...] = ()
 
 
 def checks(made: Mechanism) -> list[Check]:
@@ -111,98 +170,26 @@ def checks(made: Mechanism) -> list[Check]:
             columns = ", ".join(key.column for key in block.group_by)
             again = sum(check.group.partition(" (")[0] == columns for check in found)  # the same columns with other keys
             named = f"{columns} ({again + 1})" if again else columns
-            found.append(Check(i, f"{entry.answer.measure} with other keys", "other keys", named))
+            keys = tuple((key.column, OTHER) for key in block.group_by)
+            found.append(Check(i, f"{entry.answer.measure} with other keys", "other keys", named, keys))
     return found
 
 
 def _check_row(check: Check, value: float, made: Mechanism) -> Row:
     law, one = made.law_of[check.entry].noise, made.entries[check.entry].sensitivity
-    return Row(check.statistic, check.kind, check.group, value, law.std * one, law.interval(CONFIDENCE) * one)
+    width = law.interval(CONFIDENCE) * one
+    return Row(check.statistic, check.kind, check.group, value, law.std * one, width, keys=check.keys)
 
 
-class Again:
-    """Fresh noise of each draw, to see how a statistic moves under it. A fixed seed will do: the law is public, this noise hides
-    nothing."""
-
-    def __init__(self, made: Mechanism) -> None:
-        self._made = made
-        self._where = {entry: (d, at) for d, drawn in enumerate(made.draws) for at, entry in enumerate(drawn.entries)}
-        self._kept: dict[int, Floats] = {}
-
-    def noise(self, entry: int) -> Floats:
-        """Trials of the noise on one entry, in units of sensitivity; entries of one draw keep their dependence."""
-        d, at = self._where[entry]
-        if d not in self._kept:
-            drawn = draw(self._made.laws[self._made.draws[d].law].noise, _TRIALS, entropy=InsecureSeededEntropy(d))
-            self._kept[d] = drawn.floats().reshape(_TRIALS, -1)
-        return self._kept[d][:, at]
-
-
-def _row(statistic: Statistic, title: str, used: Sequence[int], made: Mechanism, noisy: Sequence[float], again: Again) -> Row:
-    scales = [made.entries[i].sensitivity * float(made.entries[i].answer.unit) for i in used]
-    values = [noisy[i] for i in used]
-    if statistic.kind in ("mean", "variance"):
-        n = float(statistic.public_n) if statistic.public_n is not None else max(values[-1], 1.0)
-    else:
-        n = 1.0
-    law = made.law_of[used[0]].noise
+def plain_noise(statistic: Statistic, used: Sequence[int], made: Mechanism, trials: Trials) -> tuple[float, float]:
+    """Standard deviation and half-width of a statistic whose noise does not depend on the answers: one answer, or S + c·n."""
     if len(used) == 1:
-        value = values[0] if statistic.kind != "mean" else _middle(statistic) + values[0] / n
-        return Row(statistic.name, statistic.kind, title, value, law.std * scales[0] / n, law.interval(CONFIDENCE) * scales[0] / n)
-    formula = _formula(statistic)
-    value = float(formula(*(np.array(v) for v in values)))
-    variance = 0.0
-    for slope, i, scale in zip(_slopes(statistic, values, n), used, scales, strict=True):
-        variance += (slope * scale * made.law_of[i].noise.std) ** 2
-    moved = formula(*(v + scale * again.noise(i) for v, scale, i in zip(values, scales, used, strict=True)))
-    width = float(np.quantile(np.abs(moved - value), CONFIDENCE))
-    return Row(statistic.name, statistic.kind, title, value, math.sqrt(variance), width)
-
-
-def sum_noise(statistic: Statistic, used: Sequence[int], made: Mechanism, again: Again) -> tuple[float, float]:
-    """Standard deviation and half-width of S + c·n, whose noise does not depend on the answers."""
-    centred, number = (made.std(i) * float(made.entries[i].answer.unit) for i in used)
-    one, other = (again.noise(i) * made.entries[i].sensitivity * float(made.entries[i].answer.unit) for i in used)
-    middle = _middle(statistic)
-    return math.hypot(centred, middle * number), float(np.quantile(np.abs(one + middle * other), CONFIDENCE))
-
-
-def _middle(statistic: Statistic) -> float:
-    values = statistic.values
-    return 0.0 if values is None else float((values.first + values.last) * values.exact_pitch / 2)
-
-
-def _half_square(statistic: Statistic) -> float:
-    """w²/2."""
-    values = statistic.values
-    return 0.0 if values is None else float(((values.last - values.first) * values.exact_pitch) ** 2 / 8)
-
-
-def _formula(statistic: Statistic) -> Callable[..., Floats]:
-    """The statistic as a function of its noisy answers, for whole arrays of them."""
-    middle, half = _middle(statistic), _half_square(statistic)
-    public = statistic.public_n
-
-    def number(rest: tuple[Floats, ...]) -> Any:
-        return float(public) if public is not None else np.maximum(rest[0], 1.0)
-
-    def mean(s: Floats, *rest: Floats) -> Floats:
-        return np.asarray(middle + s / number(rest), dtype=np.float64)
-
-    def variance(s: Floats, q: Floats, *rest: Floats) -> Floats:
-        n = number(rest)
-        return np.asarray(q / n + half - (s / n) ** 2, dtype=np.float64)
-
-    return mean if statistic.kind == "mean" else variance
-
-
-def _slopes(statistic: Statistic, values: Sequence[float], n: float) -> list[float]:
-    """Derivatives of the formula by its answers, at the noisy answers."""
-    s = values[0]
-    if statistic.kind == "mean":
-        return [1.0 / n, -s / n**2]
-    slopes = [-2.0 * s / n**2, 1.0 / n]
-    return slopes if statistic.public_n is not None else [*slopes, -values[1] / n**2 + 2.0 * s**2 / n**3]
+        law, one = made.law_of[used[0]].noise, worth(made, used[0])
+        return law.std * one, law.interval(CONFIDENCE) * one
+    middle = centre(statistic)
+    centred, number = (made.law_of[i].noise.std * worth(made, i) for i in used)
+    moved, moved_number = trials.noise(used)
+    return math.hypot(centred, middle * number), float(np.quantile(np.abs(moved + middle * moved_number), CONFIDENCE))
 
 
 # Post-processing
@@ -216,13 +203,17 @@ def processed(plan: Plan, found: Sequence[Row]) -> tuple[Row, ...]:
     kinds = {statistic.name: statistic for statistic in plan.statistics}
     changed = []
     for i, row in enumerate(found):
+        if row.value is None:
+            changed.append(row)
+            continue
         after = agreeing.get(i, row)
-        value = after.value
+        value, interval = after.number, (after.lower, after.upper)
         if "non-negative" in plan.postprocess and (row.kind in CHECKS or _never_negative(kinds[row.statistic])):
             value = max(value, 0.0)
-        if "integer" in plan.postprocess and row.kind in ("count", "persons", "histogram", *CHECKS):
+            interval = (max(after.lower, 0.0), after.upper + value - after.number)
+        if "integer" in plan.postprocess and row.is_count:
             value = float(math.floor(value + 0.5))
-        changed.append(replace(after, value=value, unprocessed=row.value))
+        changed.append(replace(after, value=value, interval=interval, unprocessed=row.value))
     return tuple(changed)
 
 
@@ -247,9 +238,9 @@ def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
     used = [tops[0], *(i for part in parts for i in part)]
     widest = max(NORMAL, *(found[i].half_width / found[i].noise_std for i in used))
     solved = agreed(
-        found[tops[0]].value,
+        found[tops[0]].number,
         found[tops[0]].noise_std,
-        [np.array([found[i].value for i in part]) for part in parts],
+        [np.array([found[i].number for i in part]) for part in parts],
         [np.array([found[i].noise_std for i in part]) for part in parts],
         non_negative="non-negative" in plan.postprocess,
         integer="integer" in plan.postprocess,

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from leastnoise.digits import above
 from leastnoise.releases.estimate import Row
-from leastnoise.releases.report import guarantee, in_words, intervals_in_words, registry, rounded_up, unit, why
+from leastnoise.releases.report import guarantee, in_words, intervals_in_words, registry, unit, why
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -81,7 +82,7 @@ def page(release: Release) -> str:
 <p class="soft">Published{curator}, {escape(_day(release.published))}</p></header>{warning}
 <p>These numbers are noisy on purpose: the noise protects the people in the table.</p>
 <dl class="facts">
-<div><dt>Privacy loss ε, at most</dt><dd>{rounded_up(release.epsilon)}</dd></div>
+<div><dt>Privacy loss ε, at most</dt><dd>{above(release.epsilon)}</dd></div>
 <div><dt>except with probability δ</dt><dd>{_power(release.delta)}</dd></div>
 <div><dt>Published numbers</dt><dd>{len(release.rows)}</dd></div>
 <div><dt>Noise, if it were Gaussian</dt><dd>{made.gaussian_factor:.3g} ×</dd></div>
@@ -121,20 +122,14 @@ def scales(release: Release) -> dict[str, tuple[float, float]]:
         if statistic is not None and statistic.kind == "mean" and statistic.lower is not None and statistic.upper is not None:
             start = (statistic.lower, statistic.upper)
         low, high = found.get(row.statistic, start)
-        found[row.statistic] = min(low, row.value - row.half_width), max(high, row.value + row.half_width)
+        found[row.statistic] = (low, high) if row.value is None else (min(low, row.lower), max(high, row.upper))
     return {name: (low, high) if low < high else (low - 1.0, high + 1.0) for name, (low, high) in found.items()}
-
-
-def number_in_words(row: Row) -> str:
-    """A published number with its interval: 17.23 ± 0.41."""
-    return f"{_shown(row.value, row.noise_std)} ± {_half_width(row)}"
 
 
 def _table(release: Release) -> str:
     ranges = scales(release)
     rows = "\n".join(
-        f'<tr><td>{escape(row.statistic)}{_group(row)}</td><td class="n">{_shown(row.value, row.noise_std)}</td>'
-        f'<td class="n">± {_half_width(row)}</td><td class="n std">{_shown(row.noise_std, row.noise_std)}</td>'
+        f"<tr><td>{escape(row.statistic)}{_group(row)}</td>{_numbers(row)}"
         f'<td class="bar">{_bar(row, *ranges[row.statistic])}</td></tr>'
         for row in release.rows
     )
@@ -154,41 +149,26 @@ def _group(row: Row) -> str:
     return f"<small>{escape(row.group)}</small>" if row.group else ""
 
 
-def _shown(value: float, std: float) -> str:
-    """No more digits than the noise leaves meaning to: two of its own."""
-    places = _places(std)
-    if places is None or not math.isfinite(value):
-        return f"{value:.6g}"
-    return f"{value:.{places}f}"
-
-
-def _half_width(row: Row) -> str:
-    """As many places as the value has, rounded up: the interval that is printed is never narrower than the true one."""
-    places = _places(row.noise_std)
-    if places is None or not math.isfinite(row.half_width):
-        return f"{row.half_width:.3g}"
-    return f"{math.ceil(row.half_width * 10.0**places) / 10.0**places:.{places}f}"
-
-
-def _places(std: float) -> int | None:
-    """Decimal places that two digits of `std` take; None where it has no size."""
-    if not (std > 0 and math.isfinite(std)):
-        return None
-    return min(max(0, 1 - math.floor(math.log10(std))), 12)
+def _numbers(row: Row) -> str:
+    """The cells of value, interval and noise."""
+    value, width = row.shown()
+    if not width:
+        return f'<td class="n few" colspan="2">{value}</td><td class="n std"></td>'
+    return f'<td class="n">{value}</td><td class="n">± {width}</td><td class="n std">{above(row.noise_std, 3)}</td>'
 
 
 def _bar(row: Row, low: float, high: float) -> str:
     """An error bar on the scale of its statistic."""
     width = high - low
-    if not (width > 0 and math.isfinite(width)):
+    if row.value is None or not (width > 0 and math.isfinite(width)):
         return ""
 
     def at(value: float) -> str:
         return f"{2 + 96 * (min(max(value, low), high) - low) / width:.2f}%"
 
-    left, right = at(row.value - row.half_width), at(row.value + row.half_width)
+    left, right = at(row.lower), at(row.upper)
     return (
-        f'<svg role="img" aria-label="{number_in_words(row)}, on a scale from {low:.4g} to {high:.4g}">'
+        f'<svg role="img" aria-label="{row.in_words()}, on a scale from {low:.4g} to {high:.4g}">'
         '<line class="track" x1="2%" x2="98%" y1="9" y2="9"/><line class="track" x1="2%" x2="2%" y1="5" y2="13"/>'
         '<line class="track" x1="98%" x2="98%" y1="5" y2="13"/>'
         f'<line class="reach" x1="{left}" x2="{right}" y1="9" y2="9"/>'

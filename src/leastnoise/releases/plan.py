@@ -30,7 +30,16 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Literal, cast
 
-from leastnoise.errors import InvalidParameterError, PlanError, one_of, open_unit, positive, positive_integer, real_number
+from leastnoise.errors import (
+    InvalidParameterError,
+    PlanError,
+    one_of,
+    open_unit,
+    plain_text,
+    positive,
+    positive_integer,
+    real_number,
+)
 from leastnoise.releases.keys import Key, keys_of
 from leastnoise.releases.source import MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, text
 
@@ -43,6 +52,7 @@ LARGEST_CELL = 2**62  # the largest integer one row may contribute: it is a 64-b
 LARGEST_SUM = 10**38  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
 LARGEST_EPSILON = 50.0  # e^50 = 5e21
 MOST_GROUPS = 100_000
+MOST_ABOUT = 10_000  # characters of a text in [about], which may have lines
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,8 @@ class Values:
 @dataclass(frozen=True)
 class Statistic:
     """One thing to release; one number for each group if it is grouped. `weight`: its accuracy relative to the others', in units
-    of sensitivity; `sigma`: the noise standard deviation wanted on its value, where that is a matter of the noise alone."""
+    of sensitivity; `sigma`: the noise standard deviation wanted on its value, where that is a matter of the noise alone;
+    `expected_n`: about how many values each group of a mean or variance will have, for the preview alone."""
 
     kind: Kind
     name: str = ""
@@ -92,13 +103,13 @@ class Statistic:
     infinite: Literal["missing", "clip"] = "clip"
     group_by: tuple[Key, ...] = ()
     public_n: int | None = None
+    expected_n: int | None = None
     weight: float = 1.0
     sigma: float | None = None
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
-        if not isinstance(self.name, str) or len(self.name) > MOST_TEXT:
-            raise InvalidParameterError("name", self.name, f"to be a text of at most {MOST_TEXT} characters")
+        plain_text("name", self.name, MOST_TEXT, empty=True)
         object.__setattr__(self, "group_by", keys_of(self.group_by, self.kind))
         if not self.name:
             by = ", ".join(key.column for key in self.group_by)
@@ -119,6 +130,10 @@ class Statistic:
             positive_integer("public_n", self.public_n)
             if self.kind not in ("mean", "variance") or self.group_by:
                 raise PlanError(f"{self.name!r} cannot use public_n: it is the number of values of an ungrouped mean or variance.")
+        if self.expected_n is not None:
+            positive_integer("expected_n", self.expected_n)
+            if self.kind not in ("mean", "variance") or self.public_n is not None:
+                raise PlanError(f"{self.name!r} cannot use expected_n: it is for means and variances without public_n.")
         if self.sigma is not None and not (self.kind in ("count", "persons", "sum", "histogram") or self.is_shifted_sum):
             raise PlanError(f"{self.name!r} has no noise of its own alone: declare a weight instead of sigma, or public_n.")
 
@@ -173,6 +188,8 @@ class Statistic:
 
     def describe(self) -> dict[str, Any]:
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "group_by"}
+        if self.expected_n is None:  # a plan without it keeps the hash that it had before there was one
+            del plain["expected_n"]
         return {**plain, "group_by": [key.describe() for key in self.group_by]}
 
 
@@ -224,8 +241,7 @@ class Plan:
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
         positive_integer("max_rows", self.max_rows)
-        if not isinstance(self.salt, str) or len(self.salt) > MOST_TEXT or "\x00" in self.salt:
-            raise InvalidParameterError("salt", self.salt, "to be a text")
+        plain_text("salt", self.salt, MOST_TEXT, empty=True)
         self._check_statistics()
         self._check_unit()
         for word in self.postprocess:
@@ -233,7 +249,10 @@ class Plan:
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
         if "totals" in self.postprocess:
             self._check_totals()
-        object.__setattr__(self, "about", {str(key): str(value) for key, value in dict(self.about).items()})
+        about = {str(key): str(value) for key, value in dict(self.about).items()}
+        for key, value in about.items():
+            plain_text(f"about {text('about', key)!r}", value, MOST_ABOUT, empty=True, lines=True)
+        object.__setattr__(self, "about", about)
 
     def _check_statistics(self) -> None:
         statistics = tuple(self.statistics)

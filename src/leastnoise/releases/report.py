@@ -6,9 +6,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
+from leastnoise.digits import above
 from leastnoise.releases.plan import Plan
 
 if TYPE_CHECKING:
@@ -56,14 +56,18 @@ def in_words(release: Release) -> str:
             "Nothing is guaranteed: the noise does not come from the operating system's generator, "
             f"and whoever knows where it comes from can take it away again ({release.entropy})."
         )
-    change = (
-        "take away or add all rows of any one person" if plan.relation == "add/remove" else "exchange any one person for another"
+    without = (
+        "without any one person: all their rows taken away, or, for a person who is not in the table, put in"
+        if plan.relation == "add/remove"
+        else "with another person in the place of any one person"
     )
-    odds = rounded_up(math.exp(release.epsilon))
+    factor = above(math.exp(release.epsilon))
     return (
-        f"If you {change}, the probability of any published result changes at most by the factor e^ε = {odds} "
-        f"(ε = {rounded_up(release.epsilon)}), except with probability δ = {release.delta:g}. So whoever sees this page, "
-        "whatever else they know, can change the odds they give to anything about one person by at most that factor."
+        f"Compare this release with the same release made {without}. No result is more than e^ε = {factor} times as likely in one "
+        f"of the two as in the other (ε = {above(release.epsilon)}), except with probability δ = {release.delta:g}. So whatever "
+        "somebody who sees this page concludes about that person or does, with all else they know, would have been about as likely "
+        "without that person, within the same factor. It does not say that nothing can be learnt about a person: what the numbers "
+        "show of many people can concern a person who is not even among them."
     )
 
 
@@ -74,14 +78,6 @@ def intervals_in_words(plan: Plan) -> str:
             "Counts that were made to add up have intervals of their own, recomputed; the others are those of the values before it."
         )
     return "The intervals are those of the values before it."
-
-
-def rounded_up(value: float, digits: int = 4) -> str:
-    """A bound with a few digits: what is printed is never below it."""
-    if not (value > 0 and math.isfinite(value)):
-        return f"{value:g}"
-    exact = Decimal(value)
-    return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING)):.{digits + 1}g}"
 
 
 def law(release: Release) -> dict[str, Any]:
@@ -149,7 +145,7 @@ def registry(release: Release) -> dict[str, Any]:
                 else "change-one distance",
                 "bound_on_input_distance": "1 person",
                 "output_measure": "(ε, δ)-indistinguishability",
-                "bound_on_output_distance": f"ε = {release.epsilon:.6g}, δ = {release.delta:g}",
+                "bound_on_output_distance": f"ε = {above(release.epsilon, 6)}, δ = {release.delta:g}",
                 "data_domain": about.get("data_domain", "A table of rows, each of one person."),
                 "unprotected_quantities": _unprotected(plan),
             },
@@ -187,15 +183,26 @@ def _unprotected(plan: Plan) -> str:
     return "Declared public numbers of values: " + "; ".join(stated) + "." if stated else "None."
 
 
+def records(release: Release) -> list[dict[str, Any]]:
+    """The numbers as flat records, one column a key of a grouping. Empty where a row has none."""
+    columns = list(dict.fromkeys(column for row in release.rows for column, _ in row.keys))
+    plain = [row.as_dict() for row in release.rows]
+    named = {column: f"{column} (key)" if column in plain[0] else column for column in columns}
+    found = []
+    for record in plain:
+        keys = record.pop("keys")
+        first = {name: record.pop(name) for name in ("statistic", "kind", "group")}
+        found.append({**first, **{named[column]: keys.get(column) for column in columns}, **record})
+    return found
+
+
 def as_csv(release: Release) -> str:
     """The numbers as CSV; cells that a spreadsheet would take for a formula are quoted with an
     apostrophe. Numbers that are not private say so in a column of their own."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     marked = {} if release.is_private else {"entropy": release.entropy}
-    names = [*release.rows[0].as_dict(), *marked]
-    writer.writerow(names)
-    for row in release.rows:
-        cells = (*row.as_dict().values(), *marked.values())
+    lines = [{**record, **marked} for record in records(release)]
+    for cells in ([*lines[0]], *([*line.values()] for line in lines)):
         writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell for cell in cells])
     return text.getvalue()

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.errors import BudgetExceededError, LedgerError, PlanError
+from leastnoise.errors import BudgetExceededError, LedgerError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.advice import tried, unit_of, with_share
@@ -38,6 +38,7 @@ from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
+from leastnoise.releases.sealed import SealedTable
 from leastnoise.releases.table import Counts, Table, aggregate, open_table, rehearse
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
@@ -86,8 +87,8 @@ class Release:
         text = json.dumps([self.plan.hash, [row.as_dict() for row in self.rows]], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
-    def value(self, statistic: str, group: str = "") -> float:
-        """One published number by name."""
+    def value(self, statistic: str, group: str = "") -> float | None:
+        """One published number by name; None where there are too few values to say."""
         for row in self.rows:
             if (row.statistic, row.group) == (statistic, group):
                 return row.value
@@ -114,11 +115,12 @@ class Release:
 
     def to_pandas(self) -> Any:
         """The numbers as a pandas frame."""
-        return extra("pandas", "tables").DataFrame([row.as_dict() for row in self.rows])
+        return extra("pandas", "tables").DataFrame(report.records(self))
 
     def to_arrow(self) -> Any:
         """The numbers as an Arrow table."""
-        return extra("pyarrow", "tables").Table.from_pylist([row.as_dict() for row in self.rows], schema=_schema())
+        records = report.records(self)
+        return extra("pyarrow", "tables").Table.from_pylist(records, schema=_schema(records[0]))
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, also written to `path` if given."""
@@ -159,6 +161,8 @@ def release(
     entropy: Entropy | None = None,
     not_private: bool = False,
     last: bool = False,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
@@ -166,11 +170,14 @@ def release(
     `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one
     nothing adds up what several releases cost. A plan without a δ gets its share of the ledger's.
     `last` allows a release after which next to nothing could be released from the data set; else
-    such a one is refused. `table` (an ibis table of any engine, a pandas, polars or pyarrow table)
-    takes the place of the plan's source. `prepared` is the `mechanism(plan)` of the same plan, with
-    its δ (see `with_share`), made earlier to see what noise the budget buys. `progress` is told what
-    is being done and its share. `entropy` is for tests: any other source than the operating system's
-    needs `not_private=True`, and the result, its files and the ledger say so.
+    such a one is refused. `table` (a pandas, polars, pyarrow or Spark table, or an ibis table of
+    DuckDB, PostgreSQL or Spark) takes the place of the plan's source. `prepared` is the
+    `mechanism(plan)` of the same plan, with its δ (see `with_share`), made earlier to see what noise
+    the budget buys. `progress` is told what is being done and its share. `entropy` is for tests: any
+    other source than the operating system's needs `not_private=True`, and the result, its files and
+    the ledger say so. `scratch` is a folder in which DuckDB makes a private one for the rows that
+    memory has no room for, by default the system's. `sealed` scans the plan's file in a process that
+    can read it and nothing else, on Linux; where the system has no such thing, nothing is scanned.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
@@ -187,9 +194,12 @@ def release(
         cost = ledger.preview(dataset, made.spends, **unit_of(wanted))
         if not cost.allowed or (cost.last and not last):
             _refuse(ledger, dataset, wanted, made, source)
-    opened = open_table(wanted, table)
+    if sealed and table is not None:
+        raise UnsupportedError("A sealed scan is of the file that a plan declares: leave out table, or sealed.")
+    opened = SealedTable(wanted, made.blocks, scratch=scratch) if sealed else open_table(wanted, table, scratch=scratch)
     try:
-        rehearse(wanted, opened, made.blocks, lambda share: told("checking the table", share))
+        if isinstance(opened, Table):  # a sealed one rehearsed as it was opened
+            rehearse(wanted, opened, made.blocks, lambda share: told("checking the table", share))
         told("checking the table", 1.0)
         entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source, last)
         counts = _counted(wanted, opened, made, told)
@@ -222,7 +232,7 @@ def _refuse(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: E
         raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
 
 
-def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
+def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress) -> list[Counts]:
     """The integers of every block, one scan each."""
     counted = []
     for b, block in enumerate(made.blocks):
@@ -231,7 +241,10 @@ def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[
             told("scanning the table", (b + share) / len(made.blocks))
 
         scanning(0.0)
-        counted.append(aggregate(plan, table, block, scanning))
+        if isinstance(table, SealedTable):
+            counted.append(table.counts(b, scanning))
+        else:
+            counted.append(aggregate(plan, table, block, scanning))
     told("scanning the table", 1.0)
     return counted
 
@@ -260,7 +273,7 @@ def _written(text: str, path: str | PathLike[str] | None) -> str:
     return text
 
 
-def _schema() -> Any:
+def _schema(record: dict[str, Any]) -> Any:
     arrow = extra("pyarrow", "tables")
-    texts = [(name, arrow.string()) for name in ("statistic", "kind", "group")]
-    return arrow.schema(texts + [(name, arrow.float64()) for name in ("value", "noise_std", "half_width_95", "unprocessed")])
+    numbers = ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")
+    return arrow.schema([(name, arrow.float64() if name in numbers else arrow.string()) for name in record])

@@ -25,8 +25,11 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import io
 import os
+import re
+import uuid
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
@@ -44,7 +47,8 @@ from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Answer, Block, bounds, is_unreadable
-from leastnoise.releases.source import ENVIRONMENT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.texts import shown
 
 _T = TypeVar("_T")
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
@@ -52,6 +56,14 @@ _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwi
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
+
+# Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
+_FIND_POSTGRES = """
+SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %(name)s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND CASE WHEN %(schema)s::text IS NULL THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = %(schema)s END
+ORDER BY n.nspname
+"""
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
 
@@ -116,6 +128,8 @@ def _opened(source: Source, scratch: str | PathLike[str] | None) -> Table:
         return _at(ibis, source, scratch)
     if isinstance(source, Frame) and isinstance(source.frame, ibis.expr.types.Table):
         return Table(source.frame, source.frame._find_backend(use_default=True).name, _nothing)
+    if isinstance(source, Frame) and _library(source.frame) == "pyspark" and type(source.frame).__name__ == "DataFrame":
+        return _spark_frame(ibis, source.frame)
     if isinstance(source, DuckDBTable):
         return _duckdb_table(source, scratch)
     extra("duckdb", "tables")
@@ -152,6 +166,22 @@ def _at(ibis: Any, source: Connection, scratch: str | PathLike[str] | None) -> T
         raise
 
 
+def _spark_frame(ibis: Any, frame: Any) -> Table:
+    """A frame of Spark, counted where it is: a view of its session, gone when it is done. The session stays open."""
+    session, name = frame.sparkSession, f"ln_frame_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+
+    def close() -> None:
+        session.catalog.dropTempView(name)
+
+    try:
+        connected = ibis.pyspark.connect(session)
+        return Table(connected.table(name), connected.name, close)
+    except BaseException:
+        close()
+        raise
+
+
 def _duckdb_table(source: DuckDBTable, scratch: str | PathLike[str] | None) -> Table:
     extra("duckdb", "tables")
     _exists(source.path)
@@ -167,13 +197,15 @@ def _duckdb_table(source: DuckDBTable, scratch: str | PathLike[str] | None) -> T
 def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
     """A file, or a frame, in a DuckDB of its own."""
     if isinstance(source, Frame):
+        frame = _arrow(source.frame)
+        duck.check_names(frame.column_names, "The table")
         connected = duck.connected(folder)
-        connected.con.register("ln_frame", _arrow(source.frame))
+        connected.con.register("ln_frame", frame)
         return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
-    paths = [duck.plain_path(path, folder) for path in _files(source)]
+    paths = [duck.plain_path(path, folder) for path in declared_files(source)]
     connected = duck.connected(folder, readable=paths)
     is_csv = isinstance(source, CsvFile)
-    reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else _read_parquet(paths)
+    reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else duck.parquet(connected.con, paths)
     connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
     advice = _CSV_ADVICE if is_csv else ""
     return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, is_csv, collations=False)
@@ -187,9 +219,9 @@ def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
     return close
 
 
-def _files(source: CsvFile | ParquetFile) -> list[str]:
+def declared_files(source: CsvFile | ParquetFile | DuckDBTable) -> list[str]:
     """The files that are declared. The engine looks for none itself: it may read these alone."""
-    if isinstance(source, CsvFile) or not has_magic(source.path):
+    if not isinstance(source, ParquetFile) or not has_magic(source.path):
         _exists(source.path)
         return [source.path]
     found = sorted(path for path in glob(source.path, recursive=True) if Path(path).is_file())
@@ -204,13 +236,47 @@ def _exists(path: str) -> None:
 
 
 def _named(connected: Any, table: str) -> Any:
-    if table not in connected.list_tables():
-        raise PlanError(f"The database has no table {table!r}: declare the table to read.")
-    return connected.table(table)
+    """The table or view of this name, or of the name after a schema and a point: "clinic.visits"."""
+    schema, point, name = table.partition(".")
+    if connected.name == "postgres":
+        return _in_postgres(connected, [(None, table), *([(schema, name)] if point else [])])
+    if table in connected.list_tables():
+        return connected.table(table)
+    # Spark puts the name of a schema into a query as it is.
+    if point and re.fullmatch(r"\w+", schema, re.ASCII) and name in _tables_of(connected, schema):
+        return connected.table(name, database=schema)
+    raise _no_table(table)
 
 
-def _read_parquet(paths: list[str]) -> str:
-    return f"read_parquet([{', '.join(duck.quoted(path) for path in paths)}])"
+def _tables_of(connected: Any, schema: str) -> list[str]:
+    try:
+        return list(connected.list_tables(database=schema))
+    except Exception:  # no such schema
+        return []
+
+
+def _no_table(table: str) -> PlanError:
+    return PlanError(
+        f"The database has no table or view {table!r}: declare the table to read, with its schema before a point if that is "
+        'another one than the usual: table = "schema.table".'
+    )
+
+
+def _in_postgres(connected: Any, names: list[tuple[str | None, str]]) -> Any:
+    """The first of these (schema, name) that there is: a table, a view, a materialised view, or a foreign table.
+
+    Asked of the catalogue: ibis looks for tables in `information_schema`, which knows no materialised views.
+    """
+    operations = importlib.import_module("ibis.expr.operations")
+    for schema, name in names:
+        with connected.con.cursor() as cursor:
+            found = cursor.execute(_FIND_POSTGRES, {"schema": schema, "name": name}).fetchone()
+        connected.con.commit()
+        if found is not None:
+            columns = connected.get_schema(name, database=found[0])
+            space = operations.Namespace(catalog=None, database=found[0])
+            return operations.DatabaseTable(name, schema=columns, source=connected, namespace=space).to_expr()
+    raise _no_table(".".join(part for part in names[-1] if part))
 
 
 def _read_csv(source: CsvFile, path: str) -> str:
@@ -249,23 +315,29 @@ def _header(source: CsvFile) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _library(frame: Any) -> str:
+    return type(frame).__module__.split(".")[0]
+
+
 def _arrow(frame: Any) -> Any:
     """The frame as an Arrow table, whatever library it comes from."""
     arrow = extra("pyarrow", "tables")
-    library = type(frame).__module__.split(".")[0]
+    library = _library(frame)
     if isinstance(frame, arrow.Table):
         return frame
     if library == "pandas" and type(frame).__name__ == "DataFrame":
         return arrow.Table.from_pandas(frame, preserve_index=False)
     if library == "polars" and type(frame).__name__ in ("DataFrame", "LazyFrame"):
         return (frame.collect() if type(frame).__name__ == "LazyFrame" else frame).to_arrow()
-    raise UnsupportedError(f"A {type(frame).__name__} is no table: give a pandas, polars or pyarrow table, or an ibis expression.")
+    raise UnsupportedError(
+        f"A {type(frame).__name__} is no table: give a pandas, polars, pyarrow or Spark table, or an ibis expression."
+    )
 
 
 def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
     for name in plan.columns:
         if name not in types:
-            known = ", ".join(sorted(types)[:20])
+            known = ", ".join(shown(column)[:MOST_TEXT] for column in sorted(types)[:20])
             raise PlanError(f"The table has no column {name!r}; it has {known}.")
     if plan.person is not None:
         kind = types[plan.person]
@@ -485,6 +557,11 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
         group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers_of(g))
         for g, group in enumerate(block.cells)
     }
+
+
+def no_rows(block: Block) -> Counts:
+    """The integers of a block where the table has no rows."""
+    return _counts(block, [])
 
 
 def _label(key: str | bytes) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from leastnoise.ball import BallNoise
 from leastnoise.designer.design import Design
+from leastnoise.digits import above
 from leastnoise.lattice import LatticeNoise
 from leastnoise.web.setting import Setting
 
@@ -38,7 +39,7 @@ def sentences(design: Design, certainty: float) -> list[str]:
 
 def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
     """The noise beside that of the Gaussian law with the same guarantee."""
-    width = f"The noise moves an answer by at most {short(design.noise.interval(0.95))} in 95 of 100 cases"
+    width = f"The noise moves an answer by at most {above(design.noise.interval(0.95), 3)} in 95 of 100 cases"
     if gaussian_sigma is None:
         return f"{width}."
     ratio = (gaussian_sigma / design.noise.std) ** 2
@@ -63,7 +64,7 @@ def _factor(epsilon: float) -> str:
     """e^ε, rounded up: it is an upper bound."""
     if epsilon > 16.0:
         return f"10^{math.ceil(epsilon / math.log(10.0))}"
-    return short(_rounded_up(math.exp(epsilon), 3))
+    return above(math.exp(epsilon), 3)
 
 
 def odds(probability: float) -> str:
@@ -117,7 +118,7 @@ def command(setting: Setting) -> str:
 
 def plan(design: Design, setting: Setting) -> str:
     """A release plan whose answers have this number, this sensitivity and this guarantee: one person moves each of them."""
-    epsilon = setting.epsilon if setting.epsilon is not None else _rounded_up(design.epsilon, 4)
+    epsilon = setting.epsilon if setting.epsilon is not None else float(above(design.epsilon).replace(",", ""))
     n, real = setting.answers, setting.domain == "real"
     rows = 1 if real else int(setting.sensitivity)
     lines = [
@@ -161,9 +162,3 @@ def _plain(value: Any) -> str:
 def _float_literal(number: Decimal) -> str:
     text = format(number.normalize(), "f")
     return text if "." in text else f"{text}.0"
-
-
-def _rounded_up(number: float, digits: int) -> float:
-    """To so many digits, never below; a number that has no more digits stays as it is."""
-    places = digits - 1 - math.floor(math.log10(number))
-    return math.ceil(number * 10.0**places * (1.0 - 1e-12)) / 10.0**places

@@ -1,0 +1,186 @@
+"""Means and variances: in their bounds, with intervals that hold, and silent where there are too few values."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ibis")
+pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+from leastnoise.errors import InvalidParameterError, PlanError  # noqa: E402
+from leastnoise.releases import estimate, run  # noqa: E402
+from leastnoise.releases.mechanism import mechanism  # noqa: E402
+from leastnoise.releases.outlook import outlook  # noqa: E402
+from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
+from leastnoise.releases.table import open_table  # noqa: E402
+from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
+from releases.three_sets import heart_patients  # noqa: E402
+
+CHOLESTEROL = {"column": "chol", "lower": 100, "upper": 450, "pitch": 1, "missing": "drop"}
+BY_PAIN = {"sex": [0, 1], "cp": [1, 2, 3, 4]}  # groups of 4 to 105 patients
+SMALL = {"cp": [1, 2, 3, 4], "slope": [1, 2, 3], "num": [0, 1, 2, 3, 4]}  # 60 groups, most of 0 to 11 patients
+
+
+def plan(*statistics, epsilon=1.0):
+    return Plan("heart", None, "add/remove", statistics, epsilon, 1e-6, one_row_per_person=True)
+
+
+def answered(wanted, table):
+    """The exact answers of a plan and its noise: what many releases of one table share."""
+    made, opened = mechanism(wanted), open_table(wanted, table)
+    try:
+        return made, run._counted(wanted, opened, made, lambda stage, share: None)
+    finally:
+        opened.close()
+
+
+def released(wanted, made, counts, seed):
+    return estimate.rows(wanted, made, run._noisy(made, counts, InsecureSeededEntropy(seed)))
+
+
+def truths(table, by, kind):
+    """The exact numbers of each group, by its title; none where it is empty."""
+    found = {}
+    names = list(by)
+    keys = list(zip(*(table[name].to_pylist() for name in names), strict=True))
+    values = np.clip(table["chol"].to_numpy(), 100, 450)
+    for key in set(keys):
+        inside = values[[k == key for k in keys]]
+        title = ", ".join(f"{name} = {part:g}" for name, part in zip(names, key, strict=True))
+        found[title] = float(np.mean(inside) if kind == "mean" else np.var(inside))
+    return found
+
+
+def test_cholesterol_of_small_groups_is_within_its_bounds_or_not_told():
+    statistics = (Statistic("mean", group_by=SMALL, **CHOLESTEROL), Statistic("variance", group_by=SMALL, **CHOLESTEROL))
+    wanted = plan(*statistics)
+    made, counts = answered(wanted, heart_patients())
+    silent = 0
+    for seed in range(20):
+        for row in released(wanted, made, counts, seed)[:120]:
+            silent += row.value is None
+            if row.value is None:
+                assert row.shown() == ("too few to say", "")
+                continue
+            low, high = (100.0, 450.0) if row.kind == "mean" else (0.0, 175.0**2)
+            assert low <= row.lower <= row.value <= row.upper <= high
+            assert row.lower >= row.value - row.half_width - 1e-9
+            assert row.upper <= row.value + row.half_width + 1e-9
+    assert silent > 0.8 * 20 * 120
+
+
+def test_too_few_is_said_in_every_file():
+    wanted = plan(Statistic("mean", name="cholesterol", group_by=BY_PAIN, **CHOLESTEROL))
+    done = run.release(wanted, table=heart_patients(), entropy=InsecureSeededEntropy(1), not_private=True)
+    few = [row for row in done.rows if row.value is None]
+    told = [row for row in done.rows if row.value is not None and row.kind == "mean"]
+    assert few
+    assert told
+    lines = list(csv.DictReader(done.to_csv().splitlines()))
+    silent = [line for line in lines if line["note"] == "too few to say"]
+    assert [(line["sex"], line["cp"]) for line in silent] == [tuple(key for _, key in row.keys) for row in few]
+    for line in silent:
+        assert {line[name] for name in ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")} == {""}
+    records = [record for record in json.loads(done.to_json())["statistics"] if record["note"]]
+    assert [record["group"] for record in records] == [row.group for row in few]
+    assert {record["value"] for record in records} == {None}
+    assert done.to_html().count("too few to say") == len(few)
+    assert done._repr_html_().count("too few to say") == len(few)
+    assert done.to_pandas()["value"].isna().sum() == len(few)
+    assert done.to_arrow()["value"].null_count == len(few)
+    assert done.value("cholesterol", few[0].group) is None
+    assert done.value("cholesterol", told[0].group) == told[0].value
+
+
+@pytest.mark.parametrize("kind", ["mean", "variance"])
+def test_intervals_hold_over_many_releases(kind):
+    """Of all intervals that are published, at least 95 % hold the truth, up to the chance of the 300 seeds."""
+    table = heart_patients()
+    wanted = plan(Statistic(kind, name="cholesterol", group_by=BY_PAIN, **CHOLESTEROL), epsilon=2.0)
+    made, counts = answered(wanted, table)
+    exact = truths(table, BY_PAIN, kind)
+    inside = {group: [] for group in exact}
+    for seed in range(300):
+        for row in released(wanted, made, counts, seed)[:8]:
+            if row.value is not None:
+                inside[row.group].append(row.lower <= exact[row.group] <= row.upper)
+    every = [held for group in inside.values() for held in group]
+    assert len(every) > 1000
+    assert np.mean(every) > 0.94
+    for held in inside.values():
+        if len(held) >= 100:
+            assert np.mean(held) > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / len(held))
+
+
+def test_a_mean_near_its_bound_is_covered_too():
+    """The mean of values that lie at a bound: noise puts half of the estimates beyond it, and the interval still holds."""
+    table = pa.table({"x": np.full(60, 9.9)})
+    wanted = plan(Statistic("mean", column="x", lower=0, upper=10, pitch=0.1, missing="drop"))
+    made, counts = answered(wanted, table)
+    rows = [released(wanted, made, counts, seed)[0] for seed in range(400)]
+    assert all(row.lower <= row.value <= row.upper <= 10.0 for row in rows)
+    assert sum(row.value == 10.0 for row in rows) > 100
+    assert np.mean([row.lower <= 9.9 <= row.upper for row in rows]) > 0.93
+
+
+def test_a_public_number_of_values_keeps_the_exact_interval_within_the_bounds():
+    wanted = plan(Statistic("mean", column="x", lower=0, upper=10, pitch=1, missing="drop", public_n=3))
+    made, counts = answered(wanted, pa.table({"x": [9, 10, 10]}))
+    rows = [released(wanted, made, counts, seed)[0] for seed in range(50)]
+    half = made.law_of[0].noise.interval(0.95) * 5.0 / 3.0
+    assert all(row.value is not None and 0.0 <= row.lower <= row.value <= row.upper <= 10.0 for row in rows)
+    assert all(row.half_width <= half * (1 + 1e-12) for row in rows)
+
+
+def test_clamping_is_not_undone_by_what_stands_beside_the_value():
+    """`unprocessed` is what was there before declared post-processing; it is within the bounds too."""
+    wanted = Plan(
+        "heart", None, "add/remove", (Statistic("mean", group_by=BY_PAIN, **CHOLESTEROL),), 1.0, 1e-6,
+        one_row_per_person=True, postprocess=("non-negative",),
+    )  # fmt: skip
+    for seed in range(5):
+        done = run.release(wanted, table=heart_patients(), entropy=InsecureSeededEntropy(seed), not_private=True)
+        for row in done.rows[:8]:
+            assert (row.value is None) == (row.unprocessed is None)
+            assert row.value is None or 100 <= row.unprocessed <= 450
+
+
+# The preview
+
+
+def test_the_preview_gives_the_width_of_a_mean_for_an_expected_number_of_values():
+    table = heart_patients()
+    statistics = (
+        Statistic("mean", name="cholesterol", expected_n=297, **CHOLESTEROL),
+        Statistic("variance", name="spread", expected_n=297, **CHOLESTEROL),
+    )
+    wanted = plan(*statistics)
+    made, counts = answered(wanted, table)
+    ahead = {row.statistic: row for row in outlook(wanted, made)}
+    widths = {name: [] for name in ahead}
+    for seed in range(40):
+        for row in released(wanted, made, counts, seed)[:2]:
+            widths[row.statistic].append(row.half_width)
+    for name in ("cholesterol", "spread"):
+        assert (ahead[name].n, ahead[name].of_sum) == (297, False)
+        assert 0.99 * np.median(widths[name]) <= ahead[name].half_width <= 2.5 * np.median(widths[name])
+
+
+def test_the_preview_says_where_so_few_will_be_too_few():
+    wanted = plan(Statistic("mean", name="cholesterol", expected_n=3, **CHOLESTEROL))
+    row = outlook(wanted, mechanism(wanted))[0]
+    assert (row.noise_std, row.half_width, row.n) == (None, None, 3)
+
+
+def test_expected_n_changes_neither_noise_nor_the_hash_of_plans_without_it():
+    without = plan(Statistic("mean", **CHOLESTEROL))
+    assert "expected_n" not in without.statistics[0].describe()
+    expecting = plan(Statistic("mean", expected_n=300, **CHOLESTEROL))
+    assert mechanism(expecting).laws == mechanism(without).laws
+    with pytest.raises(PlanError, match="cannot use expected_n"):
+        Statistic("count", expected_n=3)
+    with pytest.raises(InvalidParameterError, match="expected_n"):
+        Statistic("mean", expected_n=0, **CHOLESTEROL)

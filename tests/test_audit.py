@@ -1,0 +1,222 @@
+"""The audit of every privacy number: its oracles against slower ones, its judgement of a wrong number, and a short run of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is not installed: pip install 'leastnoise[oracles]'")
+
+import benchmarks.audit as audit
+from benchmarks.audit import oracles, spheres, theirs
+from benchmarks.audit.oracles import Pair, Sphere, exact
+from benchmarks.audit.tally import Book, Row, least_epsilon
+from flint import ctx
+
+from leastnoise import LatticeNoise, PrivacyLoss
+from leastnoise.privacy.loss import Bounds
+from reference import enumerated_pairs
+
+ROOT = Path(__file__).resolve().parents[1]
+ROWS = [
+    "steps and hostile pairs of floats",
+    "one release: delta, one answer",
+    "one release: delta, joint laws",
+    "one release: delta, closed forms",
+    "one release: delta, sphere",
+    "one release: Renyi divergences",
+    "composed: epsilon, two losses",
+    "composed: delta, all of these",
+    "composed: epsilon, laws that end",
+    "composed: epsilon, small tables",
+    "composed: epsilon, Gaussian",
+    "composed: epsilon, Laplace",
+    "composed: epsilon, different laws",
+    "composed: epsilon, joint laws",
+    "composed: epsilon, sphere",
+    "designed laws",
+    "integer weights",
+    "laws drawn without end",
+    "conversions",
+    "ledger: charges and filter",
+]
+ADAPTERS = {"adapter: dp_accounting": "dp_accounting", "adapter: OpenDP": "opendp"}
+
+
+@pytest.fixture(autouse=True)
+def many_bits():
+    before, ctx.prec = ctx.prec, oracles.BITS
+    yield
+    ctx.prec = before
+
+
+@pytest.mark.portable
+def test_no_privacy_number_is_on_the_wrong_side():
+    book = audit.audit(cases=150, seed=7)
+    assert not audit.violations(book), audit.violations(book)[0]
+    expected = ROWS + [row for row, module in ADAPTERS.items() if _is_there(module)]
+    assert {row for row in expected if book[row].ours.checks == 0} == set()
+    assert sum(row.ours.checks for row in book.rows.values()) > 800
+    text = audit.table(book)
+    assert all(row in text for row in expected)
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def test_a_number_that_is_too_small_is_found_and_can_be_repeated(monkeypatch, capsys):
+    judged = PrivacyLoss.delta_bounds
+
+    def too_small(self, epsilon):
+        found = judged(self, epsilon)
+        return Bounds(found.lower, found.upper * (1 - 1e-11))
+
+    monkeypatch.setattr(PrivacyLoss, "delta_bounds", too_small)
+    with pytest.raises(SystemExit) as ended:
+        audit.main(["--cases", "3", "--kind", "line_profiles", "--seed", "7"])
+    assert ended.value.code == 1
+    shown = capsys.readouterr().out
+    assert "VIOLATION PrivacyLoss(((lattice_loss(LatticeNoise(" in shown
+    again = shown.split("again")[1].split("\n")[0].split()[3:]
+    with pytest.raises(SystemExit):
+        audit.main(again[1:])
+    assert "VIOLATION" in capsys.readouterr().out
+    monkeypatch.undo()
+    audit.main(["--cases", "3", "--kind", "line_profiles", "--seed", "7", "--worst"])
+    assert "VIOLATION" not in capsys.readouterr().out
+
+
+def test_options_are_handed_to_the_audit_alone():
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+
+    assert "only `python -m benchmarks audit` takes options" in run("ball", "--cases", "3").stderr
+    assert "--case needs --kind" in run("audit", "--case", "3").stderr
+    done = run("audit", "--kind", "conversions", "--cases", "5")
+    assert done.returncode == 0
+    assert "conversions" in done.stdout
+
+
+def test_an_error_that_is_not_ours_and_a_lower_bound_above_the_truth_are_violations():
+    row = Row("some")
+    assert row.ask(lambda: math.log(-1.0), "log(-1)") is None
+    row.lower(1.0, exact(1) - exact(2.0**-80), "one")
+    row.upper(1.0, exact(1) + exact(2.0**-80), "one")
+    row.epsilon(1.0, 0.1, lambda _: exact(0.2), "epsilon")
+    row.epsilon_lower(1.0, 0.1, lambda _: exact(0.05), "epsilon")
+    row.holds(False, "false")
+    assert len(row.ours.violations) == row.ours.checks == 6
+    row.upper(1.0, exact(1) - exact(2.0**-80), "one")
+    assert len(row.ours.violations) == 6
+    assert row.ours.excess(1.0) == pytest.approx(2.0**-80)
+    assert Book()["new"].ours.checks == 0
+
+
+def test_least_epsilon_is_found_from_above():
+    for start in (1.0, 1.0 + 1e-7, 1.3, 40.0):
+        assert least_epsilon(lambda e: 1 - exact(e) * exact(0.5), 0.5, start) == pytest.approx(1.0, abs=0.011 * (start - 1) + 1e-9)
+    assert least_epsilon(lambda e: exact(0.1), 0.5, 2.0) == 0.0
+
+
+# --- the oracles --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [(1,), (3,), (1, 2), (2, 2), (0, 1), (1, 1, 2), (0, 0, 2)])
+def test_shared_points_are_those_that_are_listed(shift):
+    listed = enumerated_pairs(shift, 5)
+    for i, j in itertools.product(range(6), repeat=2):
+        assert oracles.shared_points(shift, i, j) == listed.get((i, j), 0)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("ratio", [None, 0.25])
+def test_cells_hold_all_mass_of_both_laws_and_profiles_are_sums_over_points(dimension, ratio):
+    law = LatticeNoise.from_weights([5.0, 3.0, 4.0], ratio, domain="integer", dimension=dimension)
+    shift = (2, 1, 0)[:dimension]
+    cells = oracles.ExactLaw.of(law).cells(shift)
+    assert sum((cell.p for cell in cells), exact(0)).contains(1) or abs(float(sum(cell.p for cell in cells)) - 1) < 1e-60
+    pair = Pair.of(cells)
+    exact_law = oracles.ExactLaw.of(law)
+    reach = 3 if ratio is None else 22
+    total = 0.0
+    for x in itertools.product(range(-reach, reach + 1), repeat=dimension):
+        p, q = (exact_law.height(max(map(abs, point))) for point in (x, [a - v for a, v in zip(x, shift, strict=True)]))
+        total += max(float(p - exact(0.3).exp() * q), 0.0)
+    assert float(pair.delta(0.3)) == pytest.approx(total, abs=1e-9)
+
+
+def test_compositions_agree_with_each_other():
+    law = LatticeNoise.from_weights([1.0], 0.8, domain="integer")
+    pair = oracles.pairs_of(law, 1)[0]
+    low, high = pair.cells
+    for n, epsilon in ((1, 0.1), (7, 0.5), (7, 1.2), (40, 3.0)):
+        whole = oracles.composed([(pair, n)]).delta(epsilon)
+        for other in (
+            oracles.binomial_delta(low, high, pair.infinite, n, epsilon),
+            oracles.LatticeLoss.of(pair, -exact(0.8).log()).composed(n).delta(epsilon),
+            oracles.after(pair, n - 1, pair.delta, epsilon) if n > 1 else whole,
+        ):
+            assert float(other) == pytest.approx(float(whole), rel=1e-14)
+    ends = oracles.pairs_of(LatticeNoise.from_weights([3.0, 1.0], None, domain="integer"), 1)[0]
+    whole = oracles.composed([(ends, 5)])
+    assert float(oracles.binomial_delta(*ends.cells, ends.infinite, 5, 1.0)) == pytest.approx(float(whole.delta(1.0)), rel=1e-14)
+    assert float(whole.delta(50.0)) == pytest.approx(1 - 0.8**5, rel=1e-14)
+
+
+def test_laplace_compositions_are_convolutions():
+    ratio, epsilon = 1.3, 0.7
+
+    def one(e):
+        return -mp.expm1((e - ratio) / 2) if -ratio <= e < ratio else max(-mp.expm1(e), 0) if e < ratio else mp.mpf(0)
+
+    density = mp.quad(lambda x: mp.exp((x - ratio) / 2) / 4 * one(epsilon - x), [-ratio, epsilon - ratio, ratio])
+    twice = one(epsilon - ratio) / 2 + one(epsilon + ratio) * mp.exp(-ratio) / 2 + density
+    assert float(oracles.laplace_delta(ratio, 2, epsilon)) == pytest.approx(float(twice), rel=1e-12)
+    assert float(oracles.laplace_delta(ratio, 1, epsilon)) == pytest.approx(float(one(epsilon)), rel=1e-14)
+
+
+@pytest.mark.parametrize(("d", "distance", "epsilon"), [(2, 1.4, 0.5), (3, 0.8, 0.0), (5, 3.0, 1.9)])
+def test_the_sphere_from_the_density_of_its_noise(d, distance, epsilon):
+    """δ = ∫ (1 − e^(ε−ℓ))_+ over the radius, which is Gamma(d), and the cosine t of the angle: nothing but the noise itself."""
+
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+
+    def given(r):
+        last = (distance**2 - 2 * r * epsilon - epsilon**2) / (2 * r * distance)
+        first = np.arccos(np.clip(last, -1, 1))
+        half = (np.pi - first) / 2
+        angle = first + half * (1 + nodes[:, None])
+        loss = np.sqrt(r * r + distance**2 - 2 * r * distance * np.cos(angle)) - r
+        gain = np.sin(angle) ** (d - 2) * -np.expm1(np.minimum(epsilon - loss, 0))
+        return r ** (d - 1) * np.exp(-r) * half * (weights @ gain)
+
+    ends = [0, (distance - epsilon) / 2, distance, 4, 12, 60]
+    direct = sum((b - a) / 2 * (weights @ given(a + (b - a) / 2 * (1 + nodes))) for a, b in itertools.pairwise(ends))
+    direct /= math.gamma(d) * float(mp.quad(lambda angle: mp.sin(angle) ** (d - 2), [0, mp.pi]))
+    assert float(Sphere(d, exact(distance)).delta(epsilon)) == pytest.approx(direct, rel=1e-9)
+
+
+def test_compositions_of_the_sphere_agree():
+    law = Sphere(9, exact(1.2))
+    one = spheres._Density(9, 1.2, float(law.ratio), float(law.total))
+    assert one.many(2, 0.9) == pytest.approx(one.twice(0.9), rel=1e-11)
+    assert float(law.renyi(3.0)) == pytest.approx(math.log(float(one.mass @ np.exp(2 * one.loss))) / 2, rel=1e-12)
+
+
+def test_dp_accounting_is_given_the_same_loss():
+    if not theirs.is_there():
+        pytest.skip("dp-accounting is not installed")
+    pair = oracles.pairs_of(LatticeNoise.from_weights([3.0, 2.0, 1.0], 0.5, domain="integer"), 1)[0]
+    made = theirs.composed([(theirs.distribution(pair), 3)])
+    assert made.get_delta_for_epsilon(0.8) == pytest.approx(float(oracles.composed([(pair, 3)]).delta(0.8)), rel=1e-3)
