@@ -20,6 +20,7 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
 from leastnoise.cli import main
+from leastnoise.digits import above, below
 from leastnoise.releases.estimate import CONFIDENCE
 from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.run import release
@@ -236,7 +237,8 @@ def test_a_year(tmp_path):
     assert announced["advice"] in desk.refused(late, "would come to 3.2")
     advised = float(announced["advice"].split("epsilon=")[1].split()[0])
     done = desk.released(desk.plan("late", desk.folder / "fourth.csv", epsilon=advised), fourth, 5)
-    assert f"would come to epsilon={desk.shown()['spent']:.4g}, with {desk.shown()['remaining']:.4g} left" in announced["advice"]
+    account = desk.shown()
+    assert f"would come to epsilon={above(account['spent'])}, with {below(account['remaining'])} left" in announced["advice"]
     assert done.epsilon <= advised
 
     # What is then left is spent to its end: only as the last, and from then on nothing is.

@@ -22,7 +22,7 @@ from leastnoise.cli.base import (
 )
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
-from leastnoise.digits import above
+from leastnoise.digits import above, below
 from leastnoise.texts import shown
 
 if TYPE_CHECKING:
@@ -290,17 +290,18 @@ def _left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
-        + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {account.remaining:.4g} left")
+        + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {below(account.remaining)} left")
     )
 
 
 def _would_cost(dataset: str, cost: Preview) -> str:
-    change = f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: "
+    before, after = (above(spent, 6) for spent in (cost.epsilon_before, cost.epsilon_after))
+    change = f"ledger: {dataset!r} would go from epsilon = {before} to {after}: "
     if not cost.allowed:
         return f"{change}REFUSED" + (f". {cost.reason}" if cost.reason else "")
     if cost.last:
         return f"{change}allowed only with --last: nothing could be released after it, because {cost.reason}"
-    return f"{change}allowed, {cost.remaining:.4g} left{_if_last(cost, cost.epsilon_after)}"
+    return f"{change}allowed, {below(cost.remaining)} left{_if_last(cost, cost.epsilon_after)}"
 
 
 def _if_last(cost: Dataset | Preview, spent: float) -> str:
@@ -308,7 +309,7 @@ def _if_last(cost: Dataset | Preview, spent: float) -> str:
     tight = cost.epsilon_if_fixed
     if cost.releases != 1 or tight is None or tight >= spent * (1.0 - 1e-3):
         return ""
-    return f" ({tight:.6g} if this is the last release)"
+    return f" ({above(tight, 6)} if this is the last release)"
 
 
 less_than_stated = click.option(

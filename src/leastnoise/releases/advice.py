@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from leastnoise.digits import above, below
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases.ledger import Ledger, Unit
 from leastnoise.releases.mechanism import mechanism
@@ -38,7 +39,7 @@ def tried(plan: Plan, ledger: Ledger) -> str:
         if cost.allowed and not cost.last:
             return (
                 f"{words} (delta={changed.delta:g}) it would be allowed: {dataset!r} would come to "
-                f"epsilon={cost.epsilon_after:.4g}, with {cost.remaining:.4g} left."
+                f"epsilon={above(cost.epsilon_after)}, with {below(cost.remaining)} left."
             )
     return ""
 
