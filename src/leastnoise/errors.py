@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.digits import above, below
 from leastnoise.texts import fault, shown
 
 
@@ -96,9 +97,9 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
     """
 
     def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
-        more = f"would come to {asked:.6g} with it" if math.isfinite(asked) else "with it no epsilon would hold at its delta"
+        more = f"would come to {above(asked, 6)} with it" if math.isfinite(asked) else "with it no epsilon would hold at its delta"
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} and {more}."
+            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} and {more}."
             + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
