@@ -250,7 +250,7 @@ def test_a_law_spent_by_hand_can_say_which_tables_are_neighbours(desk):
     exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
     common = ("ledger", "spend", book, "people", law, "--plan", "March")
     assert run(*common, "--relation", "add/remove").exit_code == 0
-    assert "costs for different relations do not add up" in refused(run(*common, "--relation", "replace"))
+    assert "costs for different persons or neighbours do not add up" in refused(run(*common, "--relation", "replace"))
     assert run(*common, "--relation", "replace", "--preview").exit_code == 1
     assert run(*common, "--relation", "add/remove").exit_code == 0
 
