@@ -92,7 +92,7 @@ def main(folder: Path) -> None:
             plan = write_plan(folder, name, title, bounds, data)
             ledger.open_dataset(name, epsilon=EPSILON, delta=DELTA)
             noise = mechanism(load_plan(plan))  # from the plan alone; release would design it too
-            done[name] = release(plan, ledger=ledger, prepared=noise)
+            done[name] = release(plan, ledger=ledger, prepared=noise, last=True)  # all that may be spent
             true[name] = {(column, ""): float(mean) for column, mean in zip(bounds, data.mean(axis=0), strict=True)}
             show(title, len(data), done[name], true[name])
             done[name].to_html(folder / f"{name}.html")

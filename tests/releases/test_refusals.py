@@ -30,7 +30,7 @@ def plan(statistics=COUNT, source=None, **changes):
         ({"kind": "count", "name": "n" * 10_000}, "name"),
         ({"kind": "count", "group_by": (Key("g", ("a",)), Key("g", ("b",)))}, "to name each column once"),
         ({"kind": "count", "group_by": {c: [str(k) for k in range(1000)] for c in "abc"}}, "declare fewer keys"),
-        ({"kind": "count", "group_by": {"g": {"borders": [1, 2]}}}, "a list of keys, or"),
+        ({"kind": "count", "group_by": {"g": {"borders": [1, 2]}}}, "a list of keys, {values"),
         ({"kind": "variance", "column": "x", "lower": 0, "upper": 1, "pitch": 1e-12, "missing": "drop"}, "would not fit 64-bit"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

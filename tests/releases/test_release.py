@@ -158,7 +158,7 @@ def test_a_plan_for_other_neighbours_is_refused_before_the_table_is_opened(ledge
     release(small(epsilon=0.2, delta=1e-9), table=people(), ledger=ledger)
     monkeypatch.setattr(run, "open_table", None)
     replaced = small(relation="replace", epsilon=0.2, delta=1e-9, statistics=(Statistic("sum", missing=50, **AGE),))
-    with pytest.raises(LedgerError, match="different relations do not add up"):
+    with pytest.raises(LedgerError, match="different persons or neighbours do not add up"):
         release(replaced, table=people(), ledger=ledger)
     assert len(ledger.entries()) == 1
 

@@ -27,7 +27,7 @@ from scipy import optimize
 from leastnoise import classic
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.designer.design import LARGEST_RATIO, design, smallest_ratio
-from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
+from leastnoise.errors import AccountingError, DesignError, LeastNoiseError, PlanError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
@@ -153,6 +153,11 @@ class _Found:
 
 def mechanism(plan: Plan) -> Mechanism:
     """The least noise for a plan. Nothing but the plan is looked at."""
+    if plan.delta is None:
+        raise PlanError(
+            "The plan declares no delta: release it with a ledger, which gives it its share, or declare delta = the probability "
+            "with which epsilon may be exceeded, such as 1e-9."
+        )
     asked = blocks(plan)
     entries = tuple(
         Entry(b, cell, answer, sensitivity)

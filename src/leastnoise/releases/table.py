@@ -32,8 +32,8 @@ import re
 import uuid
 import warnings
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -54,6 +54,7 @@ _T = TypeVar("_T")
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
 _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
+_SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 # Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
@@ -92,6 +93,7 @@ class Table:
     engine: str
     close: Callable[[], None]
     advice: str = ""  # what may be wrong with the table where its engine fails
+    is_text: bool = False  # whether it is a file of lines, which may be broken anywhere
     collations: bool = True  # whether its texts may be compared otherwise than letter by letter
 
 
@@ -103,6 +105,11 @@ def open_table(plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | 
         raise PlanError("The plan declares no source: declare [source], or give release(..., table=...).")
     opened = _withheld("opening the table", lambda: _opened(source, scratch))
     try:
+        if opened.engine not in _SUPPORTED:
+            raise UnsupportedError(
+                f"The table is in {opened.engine}, whose queries are not known to be right here: give it in "
+                f"{' or '.join(_SUPPORTED.values())}, as a file, or as a pandas, polars or pyarrow table."
+            )
         schema = _withheld("reading the names and types of the columns", opened.expression.schema)
         _check_columns(plan, {name: schema[name] for name in schema.names})
     except BaseException:
@@ -201,7 +208,7 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
     reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else duck.parquet(connected.con, paths)
     connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
     advice = _CSV_ADVICE if is_csv else ""
-    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, collations=False)
+    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, is_csv, collations=False)
 
 
 def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
@@ -361,6 +368,22 @@ def _type_name(kind: Any) -> str:
 
 
 # Queries
+
+
+def rehearse(plan: Plan, table: Table, blocks: Sequence[Block], progress: Callable[[float], None] | None = None) -> None:
+    """Let everything fail that can fail before the rows are counted, while it costs nothing.
+
+    Every query is built and run on no rows. A file of lines is read once to its end and forgotten:
+    whether it is UTF-8 with as many fields in each line as columns is a matter of its form. A
+    neighbouring table is a table too, so for every table that is one the answer is the same.
+    """
+    nothing = replace(table, expression=table.expression.filter(extra("ibis", "tables").literal(False)))
+    for block in blocks:
+        aggregate(plan, nothing, block)
+    if table.is_text:
+        read = {f"ln_read{i}": table.expression[name].count() for i, name in enumerate(plan.columns)}
+        whole = table.expression.aggregate(**(read or {"ln_read": table.expression.count()}))
+        _withheld("reading the lines of the file", lambda: executed(whole, table.engine, progress), table.advice)
 
 
 def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
