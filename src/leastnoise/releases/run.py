@@ -16,7 +16,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
@@ -44,6 +44,18 @@ from leastnoise.storage import write_whole
 Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Where the ledger stands after a release: what its data set has spent in all, of what, and the head that proves it."""
+
+    dataset: str
+    releases: int
+    spent: float
+    epsilon: float
+    delta: float
+    head: str
+
+
 @dataclass(frozen=True, eq=False)
 class Release:
     """Published statistics and what they cost. Everything in it may be shown to anyone.
@@ -59,6 +71,7 @@ class Release:
     entropy: str
     published: str
     entry: int | None = None
+    standing: Standing | None = None
 
     @property
     def epsilon(self) -> float:
@@ -106,6 +119,8 @@ class Release:
             "post_processing": list(self.plan.postprocess),
             "entropy": self.entropy,
             "ledger_entry": self.entry,
+            "ledger": None if self.standing is None else asdict(self.standing),
+            "bounds": report.bounds(self),
             "statistics": [row.as_dict() for row in self.rows],
             "registry": report.registry(self),
         }
@@ -194,6 +209,7 @@ def release(
     done = Release(wanted, found, made, opened.engine, stamp_of(source), stamp, entry)
     if ledger is not None and entry is not None:
         ledger.release_done(entry, done.hash)
+        done = replace(done, standing=_standing(ledger, dataset))
     told("adding noise", 1.0)
     return done
 
@@ -201,6 +217,11 @@ def release(
 def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> int:
     told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
     return ledger.spend(dataset, made.spends, **told, relation=plan.relation).id
+
+
+def _standing(ledger: Ledger, dataset: str) -> Standing:
+    account = ledger.dataset(dataset)
+    return Standing(dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head)
 
 
 def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
