@@ -12,6 +12,7 @@ from leastnoise.releases.plan import Plan
 
 LARGE = 0.05  # share of the rows or persons above which a check is worth a sentence
 MOST = 0.5  # the same for bounds, which are meant to bite now and then
+SURE = 2.0  # times its ±: a check of nobody is above once in 800, at once its ± it would be once in 40, and a plan has many
 BLIND = 0.25  # share of the persons that a check must be able to see to tell anything
 
 
@@ -55,7 +56,7 @@ def _unreadable(row: Row, people: float | None) -> str:
 
 
 def _bounded(row: Row, people: float | None) -> str:
-    if people is None or row.number <= max(row.half_width, MOST * people):
+    if people is None or row.number <= max(SURE * row.half_width, MOST * people):
         return ""
     what = f"a value in {row.group} beyond its bounds, which counts as the bound" if row.kind == "clipped" else row.group
     more = "" if row.kind == "clipped" else ", and what is more than that is left out"
@@ -77,7 +78,7 @@ def _blind(plan: Plan, rows: Sequence[Row], people: float | None) -> str:
 
 
 def _is_large(row: Row, whole: float | None) -> bool:
-    return row.number > max(row.half_width, LARGE * max(whole or 0.0, 0.0))
+    return row.number > max(SURE * row.half_width, LARGE * max(whole or 0.0, 0.0))
 
 
 def _shown(row: Row) -> str:
