@@ -2,7 +2,7 @@
 
 python examples/demo.py [folder]          (make demo: out/demo)
 
-Needs: pip install "leastnoise[tables,plots]" scikit-learn
+Needs: pip install ".[tables,plots]" scikit-learn
 """
 
 import csv
