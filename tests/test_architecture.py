@@ -10,6 +10,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "leastnoise"
 
 # A layer may import from itself and from the layers before it, never from a later one.
 LAYERS = [
+    {"texts"},
     {"errors", "digits"},
     {"shells", "steps", "extras"},
     {"overlap", "cost"},

@@ -46,6 +46,7 @@ from leastnoise.privacy.tables import single_loss
 from leastnoise.sampling.weights import BITS, IntegerWeights, integer_weights, lattice_form
 from leastnoise.steps import public_pitch
 from leastnoise.storage import answers_of_a_draw, json_float, json_integer, read_text, write_whole
+from leastnoise.texts import fault_within
 
 FORMAT = "leastnoise.artefact"
 VERSION = 1
@@ -282,6 +283,9 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
 
 def _artefact(content: dict[str, Any], where: str) -> Artefact:
     try:
+        unseen = fault_within(content)
+        if unseen:
+            raise ValueError(f"a text has the unseen character {unseen}")
         _only_known_fields(content)
         law, guarantee, charges, accountant = content["law"], content["guarantee"], content["charges"], content["accountant"]
         if accountant["name"] != ACCOUNTANT:

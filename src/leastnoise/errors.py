@@ -21,9 +21,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.texts import fault, shown
+
 
 class LeastNoiseError(Exception):
-    """The root: catch this to catch everything the package raises on purpose."""
+    """The root: catch this to catch everything the package raises on purpose.
+
+    What a message quotes cannot forge what a terminal shows: it is written by the rule of `texts`.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(shown(one) if isinstance(one, str) else one for one in arguments))
 
 
 class InvalidParameterError(LeastNoiseError, ValueError):
@@ -163,6 +171,16 @@ def positive_integer(name: str, value: Any) -> int:
     if number < 1 or number != math.floor(number):
         raise InvalidParameterError(name, value, "to be a positive integer")
     return int(value)
+
+
+def plain_text(name: str, value: Any, most: int, *, empty: bool = False, lines: bool = False) -> str:
+    """`value` as a text of at most `most` letters, all of which can be seen; see `texts`."""
+    if not isinstance(value, str) or not (value or empty) or len(value) > most:
+        raise InvalidParameterError(name, value, f"to be text of {0 if empty else 1} to {most} characters")
+    wrong = fault(value, lines=lines)
+    if wrong is not None:
+        raise InvalidParameterError(name, value, f"to be plain text, without the unseen character {wrong}")
+    return value
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -19,6 +19,7 @@ import click
 from leastnoise.cli.interrupts import interrupts, quiet
 from leastnoise.cli.words import printable, sentence
 from leastnoise.extras import installing
+from leastnoise.texts import shown
 
 # A group without a command, whose help is the answer; click has a name for it since 8.2.
 _HELP_ASKED: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -196,9 +197,16 @@ def write_out(out: str, text: str) -> None:
     from leastnoise.storage import write_whole
 
     if out == DASH:
-        click.echo(text, nl=False)
+        echo_text(text)
     else:
         write_whole(out, text)
+
+
+def echo_text(text: str) -> None:
+    """The text on standard output: to a pipe as it is, to a terminal so that no cell of a table can repaint it."""
+    if sys.stdout.isatty():
+        text = "\n".join("\t".join(shown(part) for part in line.split("\t")) for line in text.split("\n"))
+    click.echo(text, nl=False, color=True)  # click would take colours out, and with them parts of a cell
 
 
 def not_both_on_stdout(out: str | None, as_json: bool) -> None:

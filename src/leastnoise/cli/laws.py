@@ -23,6 +23,7 @@ from leastnoise.cli.base import (
 )
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_comparison
+from leastnoise.texts import shown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -86,10 +87,10 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
     aside = out == DASH  # the artefact has standard output for itself
     click.echo(best.summary(), err=aside)
     if out is not None:
-        check = "" if aside else f"; check it with: leastnoise verify {out}"
-        click.echo(f"  written     {out}, certified at epsilon = {written:.6g}{check}", err=aside)
+        check = "" if aside else f"; check it with: leastnoise verify {shown(out)}"
+        click.echo(f"  written     {shown(out)}, certified at epsilon = {written:.6g}{check}", err=aside)
     if plot is not None:
-        click.echo(f"  drawn       {plot}", err=aside)
+        click.echo(f"  drawn       {shown(plot)}", err=aside)
 
 
 @main.command()
@@ -124,7 +125,7 @@ def compare(as_json: bool, plot: str | None, **request: Any) -> None:
     )
     print_comparison(rows, sigma=request["sigma"])
     if plot is not None:
-        click.echo(f"\ndrawn: {plot}")
+        click.echo(f"\ndrawn: {shown(plot)}")
 
 
 def _law_words(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -178,12 +179,12 @@ def account(
         print_json(result | _drawn(plot))
         return
     draws = f"{uses} draw(s)" + (f" of {noise.dimension} answers each" if noise.dimension > 1 else "")
-    click.echo(f"{law}: standard deviation {noise.std:.6g}, {draws}, sensitivity {moved:g}")
+    click.echo(f"{shown(law)}: standard deviation {noise.std:.6g}, {draws}, sensitivity {moved:g}")
     click.echo(f"  epsilon = {upper:.6g} at delta = {delta:g} (exact value above {lower:.6g})")
     if epsilon is not None:
         click.echo(f"  delta = {result['delta_at_epsilon']:.4g} at epsilon = {epsilon:g}")
     if plot is not None:
-        click.echo(f"  drawn: {plot}")
+        click.echo(f"  drawn: {shown(plot)}")
 
 
 NOT_TO_ADD = (
@@ -249,7 +250,7 @@ def verify(artefact: str, as_json: bool) -> None:
         if found.recomputed is not None:
             click.echo(f"recomputed  epsilon = {found.recomputed.epsilon!r} at delta = {found.recomputed.delta!r}")
         for mismatch in found.mismatches:
-            click.echo(f"mismatch    {mismatch}")
+            click.echo(f"mismatch    {shown(mismatch)}")
         click.echo("verified" if found.ok else "NOT VERIFIED")
     if not found.ok:
         raise SystemExit(1)

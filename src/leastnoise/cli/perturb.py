@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.base import DASH, json_option, main, not_both_on_stdout, out_option, print_json, write_out
+from leastnoise.cli.base import DASH, echo_text, json_option, main, not_both_on_stdout, out_option, print_json, write_out
 from leastnoise.cli.releases import charged, existing_ledger, less_than_stated, said_when_interrupted
+from leastnoise.texts import shown
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Artefact, Guarantee
@@ -280,8 +281,8 @@ def _shown(text: str, out: str | None, as_json: bool) -> str | None:
         if out in (None, DASH):
             raise
         if not as_json:
-            click.echo(text, nl=False)
-        return f"{out} could not be written: {error.strerror or error}"
+            echo_text(text)
+        return f"{shown(str(out))} could not be written: {error.strerror or error}"
 
 
 def _numbers(table: Answers, noisy: Draws) -> dict[str, Any]:

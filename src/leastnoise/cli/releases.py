@@ -20,10 +20,10 @@ from leastnoise.cli.base import (
     writable,
     write_out,
 )
-from leastnoise.cli.interrupts import Interrupted
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
 from leastnoise.digits import above
+from leastnoise.texts import shown
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Guarantee
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.plan import Plan
     from leastnoise.releases.run import Release
 
+_ENDED = (129, 130, 143)  # the codes of a process that SIGHUP, SIGINT or SIGTERM ended
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet", ".html": "to_html"}
 
 
@@ -67,10 +68,29 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
     metavar="FILE",
     help="Write the numbers (.csv, .json, .parquet) or the report for the public (.html); may be given several times.",
 )
+@click.option(
+    "--scratch",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Where DuckDB makes a private folder for rows that memory has no room for. [default: the system's place]",
+)
+@click.option(
+    "--sealed",
+    is_flag=True,
+    help="Scan the table's file in a process that can read it and nothing else, on Linux; refused where it cannot be sealed.",
+)
 @plot_option
 @json_option
 def release(
-    plan: str, ledger: str | None, no_ledger: bool, preview: bool, out: tuple[str, ...], plot: str | None, as_json: bool
+    plan: str,
+    ledger: str | None,
+    no_ledger: bool,
+    preview: bool,
+    out: tuple[str, ...],
+    scratch: str | None,
+    sealed: bool,
+    plot: str | None,
+    as_json: bool,
 ) -> None:
     """Release the statistics of a plan from a table, with the least noise its guarantee allows.
 
@@ -106,7 +126,7 @@ def release(
                     told("designing the noise", 0.0)
                     made = mechanism(wanted)
                 else:
-                    done = carry_out(wanted, ledger=book, progress=told)
+                    done = carry_out(wanted, ledger=book, scratch=scratch, sealed=sealed, progress=told)
             if preview:
                 _show_preview(wanted, made, book, as_json)
                 return
@@ -127,8 +147,8 @@ def said_when_interrupted(book: Ledger | None) -> Iterator[None]:
     known = set() if book is None else {entry.id for entry in book.entries()}
     try:
         yield
-    except Interrupted:
-        if book is not None:
+    except SystemExit as leaving:
+        if book is not None and leaving.code in _ENDED:
             new = [entry for entry in book.entries() if entry.id not in known]
             said = "Interrupted. Nothing was written to the ledger, and nothing is spent."
             if new:
@@ -143,14 +163,14 @@ def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
         try:
             getattr(done, _WRITERS[Path(path).suffix.lower()])(path)
         except OSError as error:
-            problems.append(f"{path} could not be written: {error.strerror or error}")
+            problems.append(f"{shown(path)} could not be written: {error.strerror or error}")
     if plot is not None:
         from leastnoise.plots import release_sheet
 
         try:
             release_sheet(done).save(plot)
         except OSError as error:
-            problems.append(f"{plot} could not be written: {error.strerror or error}")
+            problems.append(f"{shown(plot)} could not be written: {error.strerror or error}")
     return problems
 
 
@@ -171,7 +191,7 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
     if book is not None:
         click.echo(_left(book.dataset(dataset)))
     for path in files:
-        click.echo(f"written: {path}")
+        click.echo(f"written: {shown(path)}")
 
 
 def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: bool) -> None:
@@ -324,7 +344,7 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     if as_json:
         print_json(_account(made))
         return
-    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {file}")
+    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {shown(file)}")
 
 
 def _check_budget(dataset: str, epsilon: float, delta: float, rule: str) -> None:
@@ -444,7 +464,7 @@ def ledger_export(file: str, format: str, out: str | None) -> None:
         text = book.export(format)
     write_out(out or DASH, text)
     if out not in (None, DASH):
-        click.echo(f"written: {out}", err=True)
+        click.echo(f"written: {shown(out)}", err=True)
 
 
 @ledger.command("check")

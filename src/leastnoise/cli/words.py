@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leastnoise.texts import shown
+
 if TYPE_CHECKING:
     from leastnoise.errors import LeastNoiseError
 
@@ -73,8 +75,7 @@ def sentence(error: LeastNoiseError, command: click.Command) -> str:
 
 def printable(text: str) -> str:
     """The text on one line, without control characters, and with no word longer than a line."""
-    line = " ".join(text.split())
-    line = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in line)
+    line = shown(" ".join(text.split()))
     return _LONG_WORD.sub(lambda word: f"{word.group()[: _LONGEST - 20]}…{word.group()[-10:]}", line)
 
 

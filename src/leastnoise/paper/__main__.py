@@ -12,12 +12,13 @@ from typing import NoReturn
 from leastnoise.errors import LeastNoiseError
 from leastnoise.paper.run import NAMES, reproduce
 from leastnoise.paper.sweep import Options, Workers
+from leastnoise.texts import shown
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence instead of the whole usage, and not all of a value that fills the screen."""
-        said = message if len(message) <= 300 else f"{message[:200]}…"
+        said = shown(message if len(message) <= 300 else f"{message[:200]}…")
         self.exit(2, f"{self.prog}: {said}; see {self.prog} --help.\n")
 
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run(arguments)
     except (LeastNoiseError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(shown(str(error)), file=sys.stderr)
         return 2
     return 0
 
@@ -60,7 +61,7 @@ def run(arguments: Sequence[str] | None = None, prog: str = "python -m leastnois
             if path.suffix != ".md":
                 written.append(str(path))
                 if not given.json:
-                    print(path, flush=True)
+                    print(shown(str(path)), flush=True)
     if given.json:
         print(json.dumps({"files": written}))
 

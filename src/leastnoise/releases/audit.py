@@ -11,6 +11,7 @@ from typing import Any
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases import chain
 from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, relation_of, stated_epsilon, stored_law
+from leastnoise.texts import shown
 
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
 
@@ -67,7 +68,7 @@ def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool
     problems += [f"No release names the law {law[:16]}…." for law in sorted(chain.law_hashes(connection) - state.named)]
     if head is not None and head not in hashes:
         problems.append("The ledger does not contain the given hash: it was rewritten, or an older copy was put back.")
-    return Check(tuple(problems), len(state.releases), last_hash)
+    return Check(tuple(shown(problem) for problem in problems), len(state.releases), shown(str(last_hash)))
 
 
 def _faults(state: _Audit, event: chain.Event) -> list[str]:

@@ -31,6 +31,7 @@ from leastnoise.releases.accounting import (
 )
 from leastnoise.releases.foreign import is_loss, loss_as_json, loss_from_json
 from leastnoise.storage import law_as_json, law_from_json
+from leastnoise.texts import shown
 
 _MOST_LAWS = 32  # tight composition takes 1 to 3 ms a law; the filter does not care how many there are
 
@@ -159,7 +160,7 @@ class Account:
             tuple(float.fromhex(order) for order in data["orders"]),
             tuple(float.fromhex(weight) for weight in data["weights"]),
         )
-        return Account(budget, str(data["time"]), nothing(budget))
+        return Account(budget, _shown(data["time"]), nothing(budget))
 
     def after_event(self, data: Mapping[str, Any]) -> Account:
         """The account after a release, as its event states it."""
@@ -202,7 +203,7 @@ def stated_epsilon(data: Mapping[str, Any]) -> float:
 
 def relation_of(data: Mapping[str, Any]) -> str:
     """The relation that an event states; "" where it states none."""
-    return str(data.get("relation", ""))
+    return _shown(data.get("relation", ""))
 
 
 def budget_event(name: str, budget: Budget) -> dict[str, Any]:
@@ -241,9 +242,9 @@ def entry_of(event: chain.Event) -> Entry:
     hashes = sorted({item.law_hash for item in draws})
     return Entry(
         id=event.id,
-        dataset=str(data["dataset"]),
-        time=str(data["time"]),
-        plan_hash=str(data["plan_hash"]),
+        dataset=_shown(data["dataset"]),
+        time=_shown(data["time"]),
+        plan_hash=_shown(data["plan_hash"]),
         law_hash=hashes[0] if len(hashes) == 1 else chain.text_digest(chain.canonical(hashes)),
         epsilon_after=stated_epsilon(data),
         simple_sum=float.fromhex(data["simple_sum"]),
@@ -251,14 +252,21 @@ def entry_of(event: chain.Event) -> Entry:
         hash=event.hash,
         epsilon_if_fixed=_number_or_none(data["epsilon_if_fixed"]),
         draws=draws,
-        note=str(data["note"]),
-        stamp=str(data["stamp"]),
+        note=_shown(data["note"]),
+        stamp=_shown(data["stamp"]),
     )
+
+
+def _shown(text: Any) -> str:
+    """A text of the file as people may see it: who wrote it there need not have asked this package."""
+    if not isinstance(text, str):
+        raise TypeError("a text is not one")
+    return shown(text)
 
 
 def draws_of(data: Mapping[str, Any]) -> tuple[Draws, ...]:
     """The draws that an event states."""
-    return tuple(Draws(str(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"])) for item in data["draws"])
+    return tuple(Draws(_shown(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"])) for item in data["draws"])
 
 
 def _number_or_none(text: str | None) -> float | None:
@@ -274,6 +282,12 @@ def added(uses: Uses, draws: Sequence[Draws]) -> dict[tuple[str, float], int]:
     return total
 
 
+def _grew(before: Account, after: Account) -> bool:
+    """Whether what was spent has not become less: charges are never negative, and rounded up."""
+    charges = [(*one.total.renyi, one.total.largest, one.total.failure, one.simple_sum) for one in (before, after)]
+    return all(then <= now for then, now in zip(*charges, strict=True))
+
+
 class Books:
     """All accounts and entries up to the event `last`, every one of which was verified."""
 
@@ -284,7 +298,16 @@ class Books:
         self.entries: dict[int, Entry] = {}
 
     def follow(self, connection: sqlite3.Connection) -> None:
-        """Take in the events that were added since, by this process or another."""
+        """Take in the events that were added since, by this process or another.
+
+        The ledger examines itself whenever it is used: its tables and triggers, the chain, and what
+        no ledger of this package would hold. `audit` also computes every number again.
+        """
+        if not chain.is_as_made(connection):
+            raise LedgerError(
+                "The tables or triggers of the ledger are not those it was made with: it was changed by "
+                "other means, and nothing is spent from it; see check()."
+            )
         if chain.hash_at(connection, self.last) != self.last_hash:
             raise LedgerError(f"Event {self.last} of the ledger was changed while it was open; see check().")
         for event in chain.events(connection, self.last):
@@ -300,15 +323,27 @@ class Books:
         try:
             data = event.data
             if event.kind == "budget":
-                self.accounts[data["dataset"]] = Account.of_event(data)
+                name = _shown(data["dataset"])
+                if name in self.accounts:  # the newer one would stand for the older, with nothing spent
+                    raise LedgerError(
+                        f"Event {event.id} declares the budget of {name!r} a second time. Nothing is spent "
+                        "from a ledger that was tampered with; see check()."
+                    )
+                self.accounts[name] = Account.of_event(data)
             elif event.kind == "release":
-                account = self.accounts[data["dataset"]].after_event(data)
-                self.accounts[data["dataset"]] = account
+                name = _shown(data["dataset"])
+                account = self.accounts[name].after_event(data)
+                if not _grew(self.accounts[name], account):
+                    raise LedgerError(
+                        f"Event {event.id} states that less was spent of {name!r} than before it. Nothing is "
+                        "spent from a ledger that was tampered with; see check()."
+                    )
+                self.accounts[name] = account
                 self.entries[event.id] = replace(entry_of(event), epsilon_after=account.epsilon)
             elif event.kind == "done":
-                self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=str(data["result_hash"]))
-            elif event.kind != "ledger":
-                raise LedgerError(f"Event {event.id} of the ledger is of an unknown kind, {event.kind!r}.")
+                self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=_shown(data["result_hash"]))
+            elif event.kind != "ledger" or event.id != 1:
+                raise LedgerError(f"Event {event.id} of the ledger is of a kind that cannot stand there, {event.kind!r}.")
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise LedgerError(f"Event {event.id} of the ledger cannot be understood: {error!r}.") from None
 

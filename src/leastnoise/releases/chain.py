@@ -21,12 +21,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from leastnoise.errors import LedgerError, positive
 from leastnoise.storage import json_float, json_integer
+from leastnoise.texts import fault_within
 
 FORMAT = "leastnoise.ledger"
 VERSION = 1
@@ -66,6 +68,9 @@ class Event:
 
     def fault_after(self, last_id: int, last_hash: str) -> str | None:
         """What is wrong with this event as the successor of the given one; None if nothing is."""
+        texts = (self.kind, self.content, self.previous, self.hash)  # SQLite keeps anything in any column
+        if type(self.id) is not int or not all(isinstance(text, str) for text in texts):
+            return f"Event {last_id + 1} is not made of texts."
         if self.id != last_id + 1:
             return f"Event {last_id + 1} is missing: event {self.id} follows event {last_id}."
         if self.previous != last_hash:
@@ -166,6 +171,27 @@ class Chain:
         with self._transaction("BEGIN IMMEDIATE", "write to") as connection:
             yield connection
 
+    def confirm(self, event: Event, laws: Mapping[str, str] | None = None) -> None:
+        """Read an event and the laws it names back from the file at `path`, or raise a LedgerError.
+
+        Not by the open connection, which would answer from its own memory.
+        """
+        lost = f"What was written to the ledger {self._name} cannot be read back, and nothing may be revealed for it"
+        if self._file_identity() != self._identity:
+            raise LedgerError(f"{lost}: the file was moved or replaced.")
+        with self._translated("read back"):
+            fresh = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=self.timeout, isolation_level=None)
+            try:
+                fresh.execute("BEGIN")
+                found = next(events(fresh, event.id - 1), None)
+                is_there = found == event and head(fresh)[0] >= event.id
+                kept = "SELECT law FROM laws WHERE hash = ?"
+                is_there &= all(fresh.execute(kept, (name,)).fetchone() == (law,) for name, law in (laws or {}).items())
+            finally:
+                fresh.close()
+        if not is_there:
+            raise LedgerError(f"{lost}; see check().")
+
     @contextmanager
     def _transaction(self, begin: str, verb: str) -> Iterator[sqlite3.Connection]:
         with self._lock:
@@ -259,10 +285,15 @@ def append(connection: sqlite3.Connection, kind: str, data: Mapping[str, Any]) -
 
 def is_as_made(connection: sqlite3.Connection) -> bool:
     """Whether tables and triggers are those of a new ledger: a trigger more or less could undo what is appended, or let it be."""
+    return _definitions(connection) == _made()
+
+
+@cache
+def _made() -> list[tuple[str, str, str]]:
     made = sqlite3.connect(":memory:")
     try:
         made.executescript(_SCHEMA)
-        return _definitions(made) == _definitions(connection)
+        return _definitions(made)
     finally:
         made.close()
 
@@ -313,6 +344,9 @@ def stored_law(connection: sqlite3.Connection, law_hash: str) -> dict[str, Any]:
     data = _plain_data(str(row[0]))
     if data is None:
         raise LedgerError(f"The law {law_hash[:16]}… of the ledger cannot be read.")
+    unseen = fault_within(data)
+    if unseen:
+        raise LedgerError(f"The law {law_hash[:16]}… of the ledger has a text with the unseen character {unseen}.")
     return data
 
 

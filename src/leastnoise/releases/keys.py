@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, Literal
 
-from leastnoise.errors import InvalidParameterError, PlanError, one_of, real_number
+from leastnoise.errors import InvalidParameterError, PlanError, one_of, plain_text, real_number
 from leastnoise.releases.source import MOST_TEXT, text
 
 # Thirty digits and a two-digit exponent: whatever matches is a finite number on every engine.
@@ -69,11 +69,10 @@ class Key:
         name = f"key of {self.column!r}"
         for value in self.values:
             if isinstance(value, str):
-                if len(value) > MOST_TEXT or "\x00" in value:
-                    raise InvalidParameterError(name, value, f"to have at most {MOST_TEXT} characters")
+                plain_text(name, value, MOST_TEXT, empty=True)
             elif isinstance(value, float):
                 real_number(name, value)
-            elif not isinstance(value, int) or len(str(value)) > MOST_TEXT:
+            elif not isinstance(value, int) or abs(value) >= 10**MOST_TEXT:
                 raise InvalidParameterError(name, value, "to be a text, a number or a truth value")
         if self.match != "exact" and not self.texts:
             raise PlanError(f"match = {self.match!r} is for text: {self.column!r} has no key that is.")

@@ -25,7 +25,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, positive_integer
+from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, plain_text, positive_integer
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases import chain, ledger_text
@@ -58,7 +58,9 @@ class Ledger:
 
     Guarantees: under the rule that a data set declares, its releases together are (ε,
     δ)-differentially private; a release that would break this is refused and nothing is written.
-    What is spent is on the disk before `spend` returns. Under the adaptive rule the same holds at
+    What is spent is on the disk, and was read back from there, before `spend` returns. Whatever is
+    asked of it, a ledger that was changed by other means is refused; only `check` goes on and says how.
+    Under the adaptive rule the same holds at
     any moment with what is *spent* in the place of ε, whatever made you stop there.
     """
 
@@ -88,15 +90,17 @@ class Ledger:
         """
         name, budget = dataset_name(name), declared(epsilon, delta, rule, orders)
         with self._writing() as (connection, books):
-            known = books.accounts.get(name)
+            known, event = books.accounts.get(name), None
             if known is None:
-                chain.append(connection, "budget", budget_event(name, budget))
+                event = chain.append(connection, "budget", budget_event(name, budget))
             elif not _same_budget(known.budget, budget, orders is None):
                 there = known.budget
                 raise LedgerError(
                     f"The budget of {name!r} is declared already and cannot be changed: "
                     f"epsilon={there.epsilon!r}, delta={there.delta!r}, rule={there.rule!r}."
                 )
+        if event is not None:
+            self._chain.confirm(event)
         return self.dataset(name)
 
     def spend(
@@ -127,6 +131,7 @@ class Ledger:
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
             event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
+        self._chain.confirm(event, laws.texts)
         return entry_of(event)
 
     def release_done(self, entry_id: int, result_hash: str) -> Entry:
@@ -138,8 +143,11 @@ class Ledger:
                 raise LedgerError(f"There is no release {number} in the ledger.")
             if entry.result_hash not in (None, result):
                 raise LedgerError(f"Release {number} is done already, with another result.")
+            event = None
             if entry.result_hash is None:
-                chain.append(connection, "done", {"entry": number, "time": chain.now(), "result_hash": result})
+                event = chain.append(connection, "done", {"entry": number, "time": chain.now(), "result_hash": result})
+        if event is not None:
+            self._chain.confirm(event)
         with self._reading() as (_, books):
             return books.entries[number]
 
@@ -265,12 +273,10 @@ def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:
 
 
 def _text(name: str, value: Any, *, empty: bool = False) -> str:
-    """`value` as text in one spelling (NFC: é and e + ´ name the same data set), without control characters."""
-    most = _LONGEST[name]
-    if not isinstance(value, str) or len(value) > most or not (value or empty):
-        raise InvalidParameterError(name, value, f"to be text of 1 to {most} characters")
-    if value != value.strip() or any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in value):
-        raise InvalidParameterError(name, value, "to be plain text without control characters or space at its ends")
+    """`value` as text in one spelling (NFC: é and e + ´ name the same data set), all of which can be seen."""
+    plain_text(name, value, _LONGEST[name], empty=empty)
+    if value != value.strip():
+        raise InvalidParameterError(name, value, "to be plain text without space at its ends")
     return unicodedata.normalize("NFC", str(value))
 
 

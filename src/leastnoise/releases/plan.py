@@ -29,7 +29,16 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Literal, cast
 
-from leastnoise.errors import InvalidParameterError, PlanError, one_of, open_unit, positive, positive_integer, real_number
+from leastnoise.errors import (
+    InvalidParameterError,
+    PlanError,
+    one_of,
+    open_unit,
+    plain_text,
+    positive,
+    positive_integer,
+    real_number,
+)
 from leastnoise.releases.keys import Key, keys_of
 from leastnoise.releases.source import MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, text
 
@@ -42,6 +51,7 @@ LARGEST_CELL = 2**62  # the largest integer one row may contribute: it is a 64-b
 LARGEST_SUM = 10**38  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
 LARGEST_EPSILON = 50.0  # e^50 = 5e21
 MOST_GROUPS = 100_000
+MOST_ABOUT = 10_000  # characters of a text in [about], which may have lines
 
 
 @dataclass(frozen=True)
@@ -98,8 +108,7 @@ class Statistic:
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
-        if not isinstance(self.name, str) or len(self.name) > MOST_TEXT:
-            raise InvalidParameterError("name", self.name, f"to be a text of at most {MOST_TEXT} characters")
+        plain_text("name", self.name, MOST_TEXT, empty=True)
         object.__setattr__(self, "group_by", keys_of(self.group_by, self.kind))
         if not self.name:
             by = ", ".join(key.column for key in self.group_by)
@@ -226,8 +235,7 @@ class Plan:
             raise InvalidParameterError("epsilon", self.epsilon, f"to be at most {LARGEST_EPSILON:g}: more protects nobody")
         object.__setattr__(self, "delta", open_unit("delta", self.delta))
         positive_integer("max_rows", self.max_rows)
-        if not isinstance(self.salt, str) or len(self.salt) > MOST_TEXT or "\x00" in self.salt:
-            raise InvalidParameterError("salt", self.salt, "to be a text")
+        plain_text("salt", self.salt, MOST_TEXT, empty=True)
         self._check_statistics()
         self._check_unit()
         for word in self.postprocess:
@@ -235,7 +243,10 @@ class Plan:
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
         if "totals" in self.postprocess:
             self._check_totals()
-        object.__setattr__(self, "about", {str(key): str(value) for key, value in dict(self.about).items()})
+        about = {str(key): str(value) for key, value in dict(self.about).items()}
+        for key, value in about.items():
+            plain_text(f"about {text('about', key)!r}", value, MOST_ABOUT, empty=True, lines=True)
+        object.__setattr__(self, "about", about)
 
     def _check_statistics(self) -> None:
         statistics = tuple(self.statistics)

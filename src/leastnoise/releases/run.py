@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.errors import PlanError
+from leastnoise.errors import PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.cautions import cautions
@@ -36,6 +36,7 @@ from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
+from leastnoise.releases.sealed import SealedTable
 from leastnoise.releases.table import Counts, Table, aggregate, open_table
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
@@ -172,6 +173,8 @@ def release(
     prepared: Mechanism | None = None,
     entropy: Entropy | None = None,
     not_private: bool = False,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
@@ -181,7 +184,10 @@ def release(
     takes the place of the plan's source.
     `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
     being done and its share. `entropy` is for tests: any other source than the operating system's
-    needs `not_private=True`, and the result, its files and the ledger say so.
+    needs `not_private=True`, and the result, its files and the ledger say so. `scratch` is a folder in
+    which DuckDB makes a private one for the rows that memory has no room for, by default the system's. `sealed` scans the
+    plan's file in a process that can read it and nothing else, on Linux; where the system has no such thing, nothing is
+    scanned.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
@@ -196,7 +202,9 @@ def release(
     dataset = wanted.dataset or wanted.name
     if ledger is not None and not ledger.preview(dataset, made.spends, relation=wanted.relation).allowed:
         _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
-    opened = open_table(wanted, table)
+    if sealed and table is not None:
+        raise UnsupportedError("A sealed scan is of the file that a plan declares: leave out table, or sealed.")
+    opened = SealedTable(wanted, made.blocks, scratch=scratch) if sealed else open_table(wanted, table, scratch=scratch)
     try:
         entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source)
         counts = _counted(wanted, opened, made, told)
@@ -224,7 +232,7 @@ def _standing(ledger: Ledger, dataset: str) -> Standing:
     return Standing(dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head)
 
 
-def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[Counts]:
+def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress) -> list[Counts]:
     """The integers of every block, one scan each."""
     counted = []
     for b, block in enumerate(made.blocks):
@@ -233,7 +241,10 @@ def _counted(plan: Plan, table: Table, made: Mechanism, told: Progress) -> list[
             told("scanning the table", (b + share) / len(made.blocks))
 
         scanning(0.0)
-        counted.append(aggregate(plan, table, block, scanning))
+        if isinstance(table, SealedTable):
+            counted.append(table.counts(b, scanning))
+        else:
+            counted.append(aggregate(plan, table, block, scanning))
     told("scanning the table", 1.0)
     return counted
 

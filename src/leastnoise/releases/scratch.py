@@ -3,7 +3,8 @@
 DuckDB writes rows to the disk where memory runs short. Left to itself it does so in the working
 folder, readable by all, and a process that is killed leaves them there. Here they go to a folder
 that only its owner may open, in the system's place for temporary files or in a declared one. It is
-removed at the end; a folder whose process was killed is removed by the next one that starts.
+removed at the end, also where a signal ends the process; a folder whose process was killed is removed
+by the next one that starts.
 """
 
 from __future__ import annotations
@@ -11,17 +12,28 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import tempfile
+import threading
 import time
 import weakref
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from leastnoise.errors import InvalidParameterError
 
 _PREFIX = "leastnoise-scratch-"
 _OURS = re.compile(re.escape(_PREFIX) + r"(\d+)-\w+")
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _OLD = 3600.0  # seconds after which a folder without a lock is stale, whatever its process's number
+
+
+class Ended(SystemExit):
+    """The process was told to end while rows may be on the disk: what holds them is closed on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
 
 
 class Scratch:
@@ -45,10 +57,41 @@ class Scratch:
             self.path.rmdir()
             raise InvalidParameterError("scratch", shown, "to be on a file system with locks")
         self._remove = weakref.finalize(self, _removed, self.path, handle, os.getpid())
+        _listen(self)
 
     def close(self) -> None:
         """Remove the folder and what is in it; closing twice is fine."""
         self._remove()
+        _listen_no_more(self)
+
+
+_folders: weakref.WeakSet[Scratch] = weakref.WeakSet()  # that are open
+_listening: list[int] = []  # the signals that are heard as long as one is
+
+
+def _listen(folder: Scratch) -> None:
+    """A signal that would end the process raises `Ended`: not in a thread, not where somebody listens."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    _folders.add(folder)
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+            _listening.append(number)
+
+
+def _listen_no_more(folder: Scratch) -> None:
+    _folders.discard(folder)
+    if _folders or threading.current_thread() is not threading.main_thread():
+        return
+    while _listening:
+        number = _listening.pop()
+        if signal.getsignal(number) is _end:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: Any) -> None:
+    raise Ended(number)
 
 
 def remove_left_behind(parent: Path) -> None:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from leastnoise.errors import InvalidParameterError, PlanError
+from leastnoise.errors import InvalidParameterError, PlanError, plain_text
+from leastnoise.texts import fault
 
 MOST_TEXT = 1000  # characters of a name
+MOST_PATH = 4000
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class CsvFile:
     delimiter: str = ","
 
     def __post_init__(self) -> None:
-        text("source.csv", self.path)
+        path_text("source.csv", self.path)
         if self.columns is not None:
             object.__setattr__(self, "columns", texts("source.columns", self.columns))
         if not isinstance(self.delimiter, str) or len(self.delimiter) != 1 or self.delimiter in '"\r\n':
@@ -42,7 +44,7 @@ class ParquetFile:
     path: str
 
     def __post_init__(self) -> None:
-        text("source.parquet", self.path)
+        path_text("source.parquet", self.path)
 
     def describe(self) -> dict[str, Any]:
         return {"parquet": self.path}
@@ -56,7 +58,7 @@ class DuckDBTable:
     table: str
 
     def __post_init__(self) -> None:
-        text("source.duckdb", self.path)
+        path_text("source.duckdb", self.path)
         text("source.table", self.table)
 
     def describe(self) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def address(url: str) -> Address:
 
     It may hold a password.
     """
-    if len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
+    if len(url) > _LONGEST_URL or fault(url) or " " in url:
         raise PlanError(
             "The URL of the connection is not one: expected at most "
             f"{_LONGEST_URL} characters, without spaces and unprintable ones."
@@ -165,7 +167,7 @@ def _postgres(parts: SplitResult, port: int | None) -> dict[str, str]:
         if name in told:
             raise PlanError(f"The URL of PostgreSQL says {name} twice.")
         told[name] = value
-    if parts.fragment or not all(value.isprintable() for value in told.values()):
+    if parts.fragment or any(fault(value) for value in told.values()):
         raise PlanError("The URL of PostgreSQL has a # or an unprintable character in it: in a password # is %23.")
     if not re.fullmatch("[0-9]{1,5}", told.get("port", "5432")):
         raise PlanError("The port in the URL of PostgreSQL is not a number: declare host:5432.")
@@ -187,8 +189,13 @@ Source = CsvFile | ParquetFile | DuckDBTable | Connection | Frame
 
 def text(name: str, value: Any) -> str:
     """`value` as a text that may be a name."""
-    if not isinstance(value, str) or not value or len(value) > MOST_TEXT or "\x00" in value:
-        raise InvalidParameterError(name, value, f"to be a text of 1 to {MOST_TEXT} characters")
+    return plain_text(name, value, MOST_TEXT)
+
+
+def path_text(name: str, value: Any) -> str:
+    """`value` as the path of a file, which may have any name: it is quoted in errors only."""
+    if not isinstance(value, str) or not value or len(value) > MOST_PATH or "\x00" in value:
+        raise InvalidParameterError(name, value, f"to be a path of 1 to {MOST_PATH} characters")
     return value
 
 

@@ -48,7 +48,8 @@ from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks
-from leastnoise.releases.source import ENVIRONMENT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.texts import shown
 
 _T = TypeVar("_T")
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
@@ -193,7 +194,7 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
         connected = duck.connected(folder)
         connected.con.register("ln_frame", _arrow(source.frame))
         return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
-    paths = [duck.plain_path(path, folder) for path in _files(source)]
+    paths = [duck.plain_path(path, folder) for path in declared_files(source)]
     connected = duck.connected(folder, readable=paths)
     is_csv = isinstance(source, CsvFile)
     reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else _read_parquet(paths)
@@ -210,9 +211,9 @@ def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
     return close
 
 
-def _files(source: CsvFile | ParquetFile) -> list[str]:
+def declared_files(source: CsvFile | ParquetFile | DuckDBTable) -> list[str]:
     """The files that are declared. The engine looks for none itself: it may read these alone."""
-    if isinstance(source, CsvFile) or not has_magic(source.path):
+    if not isinstance(source, ParquetFile) or not has_magic(source.path):
         _exists(source.path)
         return [source.path]
     found = sorted(path for path in glob(source.path, recursive=True) if Path(path).is_file())
@@ -332,7 +333,7 @@ def _arrow(frame: Any) -> Any:
 def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
     for name in plan.columns:
         if name not in types:
-            known = ", ".join(sorted(types)[:20])
+            known = ", ".join(shown(column)[:MOST_TEXT] for column in sorted(types)[:20])
             raise PlanError(f"The table has no column {name!r}; it has {known}.")
     if plan.person is not None:
         kind = types[plan.person]
@@ -571,6 +572,11 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
         group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers_of(g))
         for g, group in enumerate(block.cells)
     }
+
+
+def no_rows(block: Block) -> Counts:
+    """The integers of a block where the table has no rows."""
+    return _counts(block, [])
 
 
 def _label(key: str | bytes) -> str:
