@@ -95,6 +95,20 @@ def test_too_few_is_said_in_every_file():
     assert done.value("cholesterol", told[0].group) == told[0].value
 
 
+def test_too_few_is_drawn_as_words():
+    pytest.importorskip("matplotlib").use("Agg")
+    from leastnoise.plots import release_bars
+
+    wanted = plan(Statistic("mean", name="cholesterol", group_by=BY_PAIN, **CHOLESTEROL))
+    done = run.release(wanted, table=heart_patients(), entropy=InsecureSeededEntropy(1), not_private=True)
+    axes = release_bars(done)
+    axes.figure.canvas.draw()
+    assert [text.get_text() for text in axes.texts] == [row.in_words() for row in done.rows if row.kind == "mean"]
+    assert "too few to say" in [text.get_text() for text in axes.texts]
+    low, high = axes.get_xlim()
+    assert 50 < low < high < 500
+
+
 @pytest.mark.parametrize("kind", ["mean", "variance"])
 def test_intervals_hold_over_many_releases(kind):
     """Of all intervals that are published, at least 95 % hold the truth, up to the chance of the 300 seeds."""
