@@ -372,8 +372,8 @@ MUTANTS: list[Mutant] = [
         "privacy/single.py",
         "privacy/test_single.py privacy/test_edges.py privacy/test_enclosure.py privacy/test_composition.py",
         (
-            "np.maximum(finite * (1.0 + self._sum_rounding), some) + self.infinite",
-            "np.maximum(finite * (1.0 + self._sum_rounding), some) + 0.0",
+            "finite * (1.0 + self._sum_rounding) + some + self.infinite",
+            "finite * (1.0 + self._sum_rounding) + some + 0.0",
             "unbounded losses are forgotten",
         ),
         (
@@ -389,7 +389,7 @@ MUTANTS: list[Mutant] = [
         ("infinite=min(self.infinite + removed, 1.0),", "infinite=self.infinite,", "losses set aside are forgotten"),
         ("raised=self.raised + removed,", "raised=self.raised,", "lower bounds count losses set aside as infinite"),
         (
-            "return min(mass * (1.0 + mass_error + ULP * (terms + 4)), 1.0)",
+            "return min(mass * (1.0 + mass_error + ULP * (terms + 4)) + SMALLEST * terms, 1.0)",
             "return min(mass * (1.0 - mass_error), 1.0)",
             "the mass of unbounded loss is rounded down",
         ),

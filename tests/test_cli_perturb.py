@@ -322,6 +322,18 @@ def test_columns_by_number_where_there_is_no_header(laws):
     assert [line.split(";")[0] for line in done.stdout.splitlines()] == ["a", "b"]
 
 
+@pytest.mark.parametrize("first", ["12345", "1,2", "a,2", " 7.5 "])
+def test_a_first_line_of_answers_is_no_header(laws, first):
+    """It would be passed on as it is."""
+    columns = first.count(",") + 1
+    table = f"{first}\n" + ",".join("9" * columns) + "\n"
+    said = refused(run("perturb", laws / "ten.json", "--header", typed=table), "would be shown without noise")
+    assert "12345" not in said
+    if columns == 2:
+        done = run("perturb", laws / "ten.json", "--header", "--column", "2", typed="1,2\nx,9\n")
+        assert done.stdout.splitlines()[0] == "1,2"  # a column called 2, by that name
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -22,9 +22,10 @@ def read(text: str) -> Decimal:
 @example(1e-6, 4)
 def test_bounds_stay_on_their_side(value: float, digits: int) -> None:
     for sign in (1.0, -1.0):
-        exact = Decimal(sign * value)
+        exact = Decimal(repr(sign * value))  # a float is written 1e-05, whatever its bits are
         high, low = read(above(sign * value, digits)), read(below(sign * value, digits))
         assert low <= exact <= high
+        assert float(low) <= sign * value <= float(high)
         assert high - low <= abs(exact) * Decimal(10) ** (1 - digits) * Decimal("1.0000001")
 
 

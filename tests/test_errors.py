@@ -1,6 +1,7 @@
 """Errors: one tree, messages that name and show what was wrong, and checks that let nothing odd through."""
 
 import copy
+import math
 import pickle
 from decimal import Decimal
 from fractions import Fraction
@@ -90,6 +91,22 @@ def test_the_ends_of_the_ranges_pass():
         assert type(count) is int
         assert count == 3
     assert errors.positive_integer("answer", 2**53 + 1) == 2**53 + 1
+    with pytest.raises(InvalidParameterError, match="to be a positive integer"):
+        errors.positive_integer("answer", Decimal("2.99999999999999999999"))
+
+
+EXACT = [Decimal("1.00000000000000000001"), Decimal("0.1"), Fraction(1, 3), 2**80 + 1, 0.1, 3]
+OF_NUMPY = [np.int64(2**53 + 1), np.array(2**53 + 1), np.longdouble("0.1"), np.nextafter(np.longdouble(1), 2), np.float32(0.1)]
+
+
+@pytest.mark.parametrize("value", [*EXACT, *OF_NUMPY], ids=repr)
+def test_how_far_an_answer_moves_is_never_rounded_down(value):
+    found = errors.at_least("sensitivity", value)
+    plain = int(value) if isinstance(value, (np.integer, np.ndarray)) else value
+    exact = Fraction(*plain.as_integer_ratio())
+    assert type(found) is float
+    assert Fraction(found) >= exact
+    assert Fraction(math.nextafter(found, 0.0)) < exact
 
 
 @pytest.mark.parametrize("value", ["reals", "", None, 1, ["real"], np.array(["real", "integer"])], ids=repr)

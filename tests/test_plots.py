@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from leastnoise import PrivacyLoss, cube, design, discrete_gaussian, discrete_laplace, gaussian, laplace, plots, staircase
 from leastnoise.designer.compare import Row, compare
+from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.extras import installing
 from leastnoise.lattice import LatticeNoise
@@ -156,15 +157,15 @@ def test_privacy_curves_are_the_judges(best, ax):
     loss = PrivacyLoss.of(best.noise, 1.0).compose(10)
     assert own[0] == pytest.approx([loss.epsilon(delta) for delta in deltas])
     assert own[1] == pytest.approx(deltas)
-    assert f"optimised: ε = {best.epsilon:.4g}" in found
-    assert f"Gaussian: ε = {best.rivals['Gaussian']:.4g}" in found
+    assert f"optimised: ε = {above(best.epsilon)}" in found
+    assert f"Gaussian: ε = {above(best.rivals['Gaussian'])}" in found
     assert ax.get_ylabel() == "δ(ε) after 10 releases"
 
 
 def test_a_joint_design_counts_draws(joint, ax):
     found = lines(plots.privacy_curves(joint, deltas=(1e-6, 1e-5), ax=ax))
-    assert f"Gaussian: ε = {joint.rivals['Gaussian']:.4g}" in found
-    assert f"{joint.origin}: ε = {joint.epsilon:.4g}" in found
+    assert f"Gaussian: ε = {above(joint.rivals['Gaussian'])}" in found
+    assert f"{joint.origin}: ε = {above(joint.epsilon)}" in found
 
 
 def test_epsilon_by_compositions(ax):
@@ -348,7 +349,7 @@ def test_whole_pictures(best, joint, tmp_path):
     for i, sheet in enumerate(made):
         sheet.save(tmp_path / f"{i}.png")
         assert (tmp_path / f"{i}.png").stat().st_size > 10_000
-    assert f"ε = {best.epsilon:.4g}" in made[0].figure.get_suptitle()
+    assert f"ε = {above(best.epsilon)}" in made[0].figure.get_suptitle()
 
 
 def test_colours_and_dashes_tell_laws_apart():

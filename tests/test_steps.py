@@ -2,8 +2,10 @@
 
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,3 +161,15 @@ def test_the_places_of_the_steps_that_are_judged_span_the_sensitivity(s: float, 
     judged = shift_in_steps(s, s / m)
     assert judged * PLACES * public_pitch(s / m, "real") >= Fraction(s)
     assert places(public_pitch(s / m, "real"), s) <= judged * PLACES
+
+
+@pytest.mark.parametrize(
+    "sensitivity", [Decimal("1.00000000000000000001"), Fraction(2**60 + 1, 2**60), np.nextafter(np.longdouble(1), 2)]
+)
+def test_a_sensitivity_that_no_float_holds_is_not_rounded_to_a_step(sensitivity):
+    """Answers a hair further apart than one step can round to places that one step was not judged for."""
+    if Fraction(*sensitivity.as_integer_ratio()) == 1:
+        pytest.skip("long doubles are doubles here")
+    law = LatticeNoise.from_weights([1.0], math.exp(-1.0))
+    with pytest.raises(InvalidParameterError, match="a whole number of times"):
+        PrivacyLoss.of(law, sensitivity)

@@ -2,7 +2,8 @@
 
 {"format": "leastnoise.artefact", "version": 1, "sha256": "…", "content": {
   "law":        {"domain", "batch", "step", "pitch", "bits", "first", "weights": ["hex", …]},    of the shells first, first+1, …
-                or {"body": "sphere", "batch", "step", "pitch", "scale"},    density ∝ e^(−‖z‖₂/scale), rounded to the pitch
+                or {"body": "sphere", "batch", "step", "pitch", "scale"},    density ∝ e^(−‖z‖₂/scale), rounded to the pitch;
+                    for whole numbers with "domain": "integer" and the pitch 1
   "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"},
   "charges":    {"unbounded", "deviation"},       probability a release charged to δ: a shift leaves the support; empty inner shells
   "accountant": {"name", "version", "accuracy", "most_points"},
@@ -33,8 +34,8 @@ from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
     UnsupportedError,
+    at_least,
     open_unit,
-    positive,
     positive_integer,
     real_number,
 )
@@ -135,7 +136,7 @@ def certify(
 
 def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
     """The guarantee that the judge gives."""
-    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), positive("sensitivity", sensitivity)
+    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), at_least("sensitivity", sensitivity)
     loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
     return Guarantee(loss.epsilon(delta), delta, n, s)
 
@@ -239,21 +240,27 @@ def _content(artefact: Artefact) -> dict[str, Any]:
 
 def _law(noise: LatticeNoise | BallNoise) -> dict[str, Any]:
     if isinstance(noise, BallNoise):
-        shape = {"batch": noise.dimension, "step": noise.step, "pitch": str(public_pitch(noise.step, noise.domain))}
-        return {"body": _SPHERE, **shape, "scale": noise.scale}
-    law = integer_weights(noise)
-    if law is None:
+        law = {
+            "body": _SPHERE,
+            "batch": noise.dimension,
+            "step": noise.step,
+            "pitch": str(public_pitch(noise.step, noise.domain)),
+            "scale": noise.scale,
+        }
+        return law if noise.domain == "real" else {**law, "domain": noise.domain}
+    whole = integer_weights(noise)
+    if whole is None:
         raise UnsupportedError("Only a law with integer weights can be written as an artefact.")
-    first = next(k for k, weight in enumerate(law.weights) if weight)
-    _check_shells(first, len(law.weights) - first)
+    first = next(k for k, weight in enumerate(whole.weights) if weight)
+    _check_shells(first, len(whole.weights) - first)
     return {
         "domain": noise.domain,
         "batch": noise.dimension,
         "step": noise.step,
         "pitch": str(public_pitch(noise.step, noise.domain)),
-        "bits": law.bits,
+        "bits": whole.bits,
         "first": first,
-        "weights": [f"{weight:x}" for weight in law.weights[first:]],
+        "weights": [f"{weight:x}" for weight in whole.weights[first:]],
     }
 
 
@@ -296,7 +303,7 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
                 _number(guarantee["epsilon"]),
                 open_unit("delta", guarantee["delta"]),
                 positive_integer("compositions", guarantee["compositions"]),
-                positive("sensitivity", guarantee["sensitivity"]),
+                at_least("sensitivity", guarantee["sensitivity"]),
             ),
             Charges(_number(charges["unbounded"]), _number(charges["deviation"])),
             _settings(accountant),
@@ -322,7 +329,8 @@ _SPHERE_FIELDS = {"body", "batch", "step", "pitch", "scale"}
 
 
 def _only_known_fields(content: dict[str, Any]) -> None:
-    known_fields = {**_FIELDS, "law": _SPHERE_FIELDS} if "body" in content["law"] else _FIELDS
+    sphere = _SPHERE_FIELDS | ({"domain"} if content["law"].get("domain") == "integer" else set())
+    known_fields = {**_FIELDS, "law": sphere} if "body" in content["law"] else _FIELDS
     for name, found, expected in [
         ("content", set(content), set(_FIELDS)),
         *((part, set(content[part]), known) for part, known in known_fields.items() if known is not None and part in content),
@@ -350,7 +358,8 @@ def _noise(law: dict[str, Any]) -> LatticeNoise | BallNoise:
     if "body" in law:
         if law["body"] != _SPHERE:
             raise ValueError(f"the body {law['body']!r} is not known here")
-        return BallNoise(_number(law["scale"]), answers_of_a_draw(law["batch"]), _number(law["step"]))
+        answers, domain = answers_of_a_draw(law["batch"]), law.get("domain", "real")
+        return BallNoise(_number(law["scale"]), answers, _number(law["step"]), domain)
     bits, first = law["bits"], law["first"]
     if bits not in BITS or type(first) is not int or first < 0 or not isinstance(law["weights"], list):
         raise ValueError("bits must be 64 or 128, first the number of a shell and weights a list")

@@ -9,10 +9,17 @@ two log-concave functions, hence log-concave (Prékopa), and even, hence non-inc
 e^ε Q) does not fall as ‖v‖ grows. The pair at ‖v‖ = s√d therefore has the largest profile at every ε, that is, it dominates all
 other pairs, also under adaptive composition; Rényi divergences of order ≥ 1 are mixtures of the δ(ε) with positive weights. ∎
 
-**Rounding.** The noise is released on a public lattice of pitch p = step/2^16. An answer is first rounded to the lattice, which
-keeps |difference| ≤ M pitches for each answer where it was ≤ M pitches, M an integer; so ‖v‖₂ ≤ M p √d still holds. Then
-round(answer + Z) is a function of answer + Z and nothing else (post-processing), so the guarantee of the continuous law is the
-guarantee of the release.
+**Rounding.** The noise is released on a public lattice of pitch p = step/2^16, or p = 1 for whole numbers. An answer is first
+rounded to the lattice, which keeps |difference| ≤ M pitches for each answer where it was ≤ M pitches, M an integer; so ‖v‖₂ ≤ Mp√d
+still holds. Then round(answer + Z) is a function of answer + Z and nothing else (post-processing), so the guarantee of the
+continuous law is the guarantee of the release.
+
+**Whole numbers.** Answers that are whole numbers, rounded to whole numbers, get the noise X = ⌊Z + ½⌋: P(X > k) = P(Z > k + ½) for
+every answer. With W = Z + ½ − ⌊Z + ½⌋ − ½ and its Fourier series, E[X²] = E[Z²] − 2E[ZW] + E[W²] is
+
+    (d+1)b² + 1/12 + Σ_{j≥1} (−1)^j [φ(2πj)/(πj)² + 4(d+1)b²(1 + (2πjb)²)^(−(d+3)/2)],
+
+φ being the characteristic function below: 1/12 above E[Z²] as soon as b is large. For small b the sum Σ (2k+1) P(|X| > k) is short.
 
 **One answer.** Z = b·√(χ²_{d+1})·G, G standard normal in R^d and χ² independent of it: the characteristic function of G times
 √(χ²_{d+1}) is (1 + ‖t‖²)^(−(d+1)/2), and that is the Fourier transform of e^(−‖z‖). So one answer has the symmetric
@@ -32,57 +39,70 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import optimize, special
 
 from leastnoise.classic import lattice_step
-from leastnoise.errors import InvalidParameterError, UnsupportedError, positive, positive_integer, real_array
+from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, positive, positive_integer, real_array
 from leastnoise.noise import Domain, Noise, probabilities
 from leastnoise.shells import Floats
 
+_COARSE = 1.0  # scale in whole numbers from which their variance is summed as a Fourier series
+_TERMS = np.arange(1.0, 401.0)  # of that series: the last one is below 1e-16
 _FARTHEST = 1e15  # in units of b: there every tail is 0, and nothing has overflowed
 
 
 @dataclass(frozen=True)
 class BallNoise(Noise):
-    """Density ∝ e^(−‖z‖₂/scale) on `dimension` answers at once, released on multiples of step/2^16.
+    """Density ∝ e^(−‖z‖₂/scale) on `dimension` answers at once, released on multiples of step/2^16; with `domain="integer"` rounded
+    to whole numbers.
 
-    Guarantees: frozen; `pdf`, `ccdf` and `quantile` have a relative error below 1e-11 down to 1e-290. The numbers are those of the
-    continuous law; rounding to the lattice adds step²/5e10 to the variance.
+    Guarantees: frozen; `pdf`, `ccdf` and `quantile` have a relative error below 1e-11 down to 1e-290. On the real line the numbers
+    are those of the continuous law, to whose variance rounding to the lattice adds step²/5e10; on the integers they are those of
+    the rounded law.
     """
 
     scale: float
     dimension: int = 2
     step: float = 1.0
+    domain: Domain = "real"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
         object.__setattr__(self, "step", positive("step", self.step))
         object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
+        object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
         if self.dimension < 2:
             raise InvalidParameterError("dimension", self.dimension, "to be at least 2 (for one answer the law is Laplace's)")
+        if self.domain == "integer" and self.step != 1.0:
+            raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
 
-    @property
-    def domain(self) -> Domain:
-        return "real"
-
-    @property
+    @cached_property
     def variance(self) -> float:
-        """E‖Z‖²/d: the radius has the law Gamma(d, b), so E‖Z‖² = d(d+1)b²."""
+        """E‖Z‖²/d: the radius has the law Gamma(d, b), so E‖Z‖² = d(d+1)b²; on the integers that of the rounded noise."""
+        if self.domain == "integer":
+            return _whole_variance(self.dimension, self.scale)
         return (self.dimension + 1.0) * self.scale**2
 
     def pmf(self, k: ArrayLike) -> Floats:
-        raise UnsupportedError("A continuous law that is rounded to a lattice has no masses by radius; use pdf.")
+        raise UnsupportedError(
+            "A continuous law that is rounded to a lattice has no masses by radius; use pdf, or differences of ccdf."
+        )
 
     def pdf(self, x: ArrayLike) -> Floats:
+        if self.domain == "integer":
+            raise UnsupportedError("A law on the integers has no density; use differences of ccdf.")
         nu = 0.5 * self.dimension
         log_density = _log_bessels(self.dimension, self._place(x))[0]
         return np.asarray(np.exp(log_density + _log_gamma_ratio(nu)) / self.scale, dtype=np.float64)
 
     def ccdf(self, x: ArrayLike) -> Floats:
         x = real_array("x", x)
+        if self.domain == "integer":
+            x = np.floor(x) + 0.5
         far = np.exp(_log_tail(self.dimension, self._place(x)))
         return np.asarray(np.where(x >= 0, far, 1.0 - far), dtype=np.float64)
 
@@ -90,7 +110,16 @@ class BallNoise(Noise):
         u = probabilities("u", u)
         low = np.minimum(u, 1.0 - u)
         size = self.scale * _place_of_tail(self.dimension, low)
-        return np.where((u < 0.5) if upper else (u > 0.5), size, -size)
+        positive_side = (u < 0.5) if upper else (u > 0.5)
+        if self.domain == "real":
+            return np.where(positive_side, size, -size)
+        # Smallest k with P(Z > k + ½) ≤ low, and largest with P(Z > k − ½) ≥ low: the probabilities decide what rounding may miss.
+        above, below = np.maximum(np.ceil(size - 0.5), 0.0), np.floor(size + 0.5)
+        above = np.where(self.ccdf(above) > low, above + 1.0, above)
+        above = np.where((above > 0.0) & (self.ccdf(above - 1.0) <= low), above - 1.0, above)
+        below = np.where(self.ccdf(below - 1.0) < low, below - 1.0, below)
+        below = np.where(self.ccdf(below) >= low, below + 1.0, below)
+        return np.where(positive_side, above, -below)
 
     def _place(self, x: ArrayLike) -> Floats:
         """|x| in units of b."""
@@ -98,11 +127,20 @@ class BallNoise(Noise):
             return np.asarray(np.minimum(np.abs(real_array("x", x)) / self.scale, _FARTHEST), dtype=np.float64)
 
 
-def sphere(sigma: float, batch: int, *, exponent: float = 1.0, sensitivity: float = 1.0, step: float | None = None) -> BallNoise:
+def sphere(
+    sigma: float,
+    batch: int,
+    *,
+    exponent: float = 1.0,
+    sensitivity: float = 1.0,
+    step: float | None = None,
+    domain: Domain = "real",
+) -> BallNoise:
     """Joint noise for `batch` answers with density ∝ e^(−‖x‖₂/b): the K-norm mechanism of the ℓ2 ball.
 
     `sigma` is the standard deviation on each answer. Below about 50 answers `cube` needs less ε, beyond that this law does.
-    `sensitivity` only sets the default `step`, whose 2^16th part is the pitch of the public lattice of releases.
+    `sensitivity` only sets the default `step`, whose 2^16th part is the pitch of the public lattice of releases. With
+    `domain="integer"` the noise is rounded to whole numbers, and `sigma` is that of the rounded noise.
 
     Guarantees: sampled exactly as judged: `sample` and `release` give the continuous law rounded to the lattice, to the last bit.
 
@@ -114,7 +152,36 @@ def sphere(sigma: float, batch: int, *, exponent: float = 1.0, sensitivity: floa
         raise InvalidParameterError(
             "exponent", exponent, "to be 1: the ball law of another exponent can be neither judged nor sampled with proof yet"
         )
-    return BallNoise(sigma / math.sqrt(d + 1.0), d, lattice_step(sigma, sensitivity, step, "real"))
+    step = lattice_step(sigma, sensitivity, step, domain)
+    scale = sigma / math.sqrt(d + 1.0) if domain == "real" else _whole_scale(sigma, d)
+    return BallNoise(scale, d, step, domain)
+
+
+def _whole_variance(dimension: int, scale: float) -> float:
+    """E[⌊Z + ½⌋²] for one answer."""
+    d, b = dimension, scale
+    if b < _COARSE:
+        k = np.arange(math.ceil(800.0 * b) + 2)
+        return float(2.0 * np.sum((2.0 * k + 1.0) * np.exp(_log_tail(d, np.asarray((k + 0.5) / b, dtype=np.float64)))))
+    spread = 1.0 + (2.0 * math.pi * b * _TERMS) ** 2
+    terms = spread ** (-0.5 * (d + 1)) / (math.pi * _TERMS) ** 2 + 4.0 * (d + 1) * b**2 * spread ** (-0.5 * (d + 3))
+    return (d + 1.0) * b**2 + 1.0 / 12.0 + float(np.sum(np.where(_TERMS % 2 == 1, -terms, terms)))
+
+
+def _whole_scale(sigma: float, dimension: int) -> float:
+    """b of the law whose rounded noise has the standard deviation `sigma`, which grows with b."""
+
+    def excess(log_scale: float) -> float:
+        return math.log(max(_whole_variance(dimension, math.exp(log_scale)), 1e-300) / sigma**2)
+
+    low = high = 0.5 * math.log(max(sigma**2 - 1.0 / 12.0, 0.01) / (dimension + 1.0))
+    width = 1e-3
+    while excess(low) > 0.0:
+        low, width = low - width, 2.0 * width
+    width = 1e-3
+    while excess(high) < 0.0:
+        high, width = high + width, 2.0 * width
+    return math.exp(optimize.brentq(excess, low, high, xtol=1e-15, rtol=1e-15) if low < high else low)
 
 
 def _log_gamma_ratio(nu: float) -> float:

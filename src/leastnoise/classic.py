@@ -13,7 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
-from leastnoise.errors import InvalidParameterError, one_of, positive, positive_integer
+from leastnoise.errors import InvalidParameterError, at_least, one_of, positive, positive_integer
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain
 from leastnoise.shells import Floats
@@ -98,7 +98,7 @@ def staircase(sigma: float, *, sensitivity: float = 1.0, domain: Domain = "real"
     Density e^(−ε·level): level 0 for |x| < γs, then one level more for each further s. On a lattice of m bins per sensitivity γ is
     one of (2k+1)/(2m); the k that needs the least ε is taken. Real line: m = 50 or more, so γ is within 1 % of its optimum.
     """
-    sigma, sensitivity = positive("sigma", sigma), positive("sensitivity", sensitivity)
+    sigma, sensitivity = positive("sigma", sigma), at_least("sensitivity", sensitivity)
     step = lattice_step(sigma, sensitivity, step, domain, least=50)
     m = shift_in_steps(sensitivity, step)
     flat, epsilon = _best_staircase(sigma, m, step, domain)
@@ -116,7 +116,7 @@ def discrete_staircase(sigma: float, *, sensitivity: int = 1) -> LatticeNoise:
 def lattice_step(sigma: float, sensitivity: float, step: float | None, domain: str, least: int = 10) -> float:
     """The pitch to use: 1 on the integers, `step` if given, else sensitivity/m with m fine enough for sigma."""
     one_of("domain", domain, ("real", "integer"))
-    sensitivity = positive("sensitivity", sensitivity)
+    sensitivity = at_least("sensitivity", sensitivity)
     if domain == "integer":
         if step is not None and positive("step", step) != 1.0:
             raise InvalidParameterError("step", step, 'to be 1 for domain="integer"')

@@ -16,6 +16,11 @@ from leastnoise.errors import InvalidParameterError, non_negative, positive
 from leastnoise.shells import Floats
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+# Places in [0, 1] and their weights: 8 Gauss–Legendre points in each panel, whose widths double from 2^−20 on.
+_PANELS = np.concatenate([[0.0], 2.0 ** np.arange(-20.0, 1.0)])
+_PLACES = (_PANELS[:-1, None] + np.diff(_PANELS)[:, None] * 0.5 * (1.0 + np.polynomial.legendre.leggauss(8)[0])).ravel()
+_SHARES = (np.diff(_PANELS)[:, None] * 0.5 * np.polynomial.legendre.leggauss(8)[1]).ravel()
+_SMALLEST, _WIDEST = 1e-15, 1e15  # radii
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,10 @@ class Cost:
 
     def __repr__(self) -> str:
         return f"Cost({self.name!r})"
+
+    def of(self, size: float) -> float:
+        """c(size): the budget that a `sigma` of this size stands for."""
+        return float(self._checked(np.asarray(size, dtype=np.float64)))
 
     def average(self, k: ArrayLike, step: float, domain: str) -> Floats:
         """A_k for the bins (or points) k = 0, 1, …"""
@@ -63,6 +72,56 @@ class Cost:
         inside = 2.0 * np.cumsum(average) - average[0]  # Σ_{|a| ≤ k} A_a
         spread = np.concatenate([[0.0], inside[:-1] / (2.0 * k[1:] - 1.0)])
         return np.asarray(face * average + (1.0 - face) * spread, dtype=np.float64)
+
+    def in_steps(self, budget: float, step: float) -> tuple[Cost, float]:
+        """This cost and a budget of it for noise that is measured in steps."""
+        if self.exponent is not None:
+            return self, budget / step**self.exponent
+        return Cost(self.name, lambda x: self.function(step * x), self.growth), budget
+
+    def over_blocks(self, size: int) -> Cost:
+        """The cost in blocks of an odd number of integers around the multiples of `size`: k ↦ the average over block |k|."""
+        if size == 1:
+            return self
+        name, half = f"{self.name} over {size} integers", size // 2
+        if self.exponent == 2.0:
+            return Cost(name, lambda k: np.asarray(size**2 * k * k + (size**2 - 1) / 12.0), 2.0)
+        total = np.cumsum(self._checked(np.arange(size, dtype=np.float64)))
+
+        def average(k: Floats) -> Floats:
+            nonlocal total
+            block = np.rint(np.abs(k)).astype(np.int64)
+            reach = (int(block.max(initial=0)) + 1) * size
+            if total.size < reach:
+                total = np.cumsum(self._checked(np.arange(2 * reach, dtype=np.float64)))
+            whole = total[block * size + half] - total[np.maximum(block * size - half, 1) - 1]
+            return np.asarray(np.where(block == 0, 2.0 * total[half] - total[0], whole) / size, dtype=np.float64)
+
+        return Cost(name, average, self.growth)
+
+    def radius(self, budget: float) -> float:
+        """About the R for which noise that is uniform on [−R, R] costs `budget`; inf where none does, for a bounded cost.
+
+        It is the size of the laws of that cost whatever c is, where √budget would do for the quadratic cost alone: R = √3·σ there.
+        """
+        if self.exponent is not None:
+            return float(((self.exponent + 1.0) * budget) ** (1.0 / self.exponent))
+
+        def is_dear(radius: float) -> bool:
+            average = float(_SHARES @ self._checked(np.asarray(radius * _PLACES, dtype=np.float64)))
+            return average * (1.0 - 1e-14) >= budget  # what rounding adds makes no bounded cost reach its bound
+
+        low = high = 1.0
+        while not is_dear(high):
+            low, high = high, 4.0 * high
+            if high > _WIDEST:
+                return np.inf
+        while low >= _SMALLEST and is_dear(low):
+            low, high = 0.25 * low, low
+        for _ in range(10):
+            middle = float(np.sqrt(low * high))
+            low, high = (low, middle) if is_dear(middle) else (middle, high)
+        return high
 
     def _checked(self, z: Floats) -> Floats:
         value = np.asarray(self.function(z), dtype=np.float64)

@@ -17,12 +17,12 @@ _MOST_DIGITS = 400  # a float has up to 309 before the point; what is finer than
 
 
 def above(value: float, digits: int = 4) -> str:
-    """`value` with a few digits; what is printed is never below it."""
+    """`value` with a few digits; what is printed is, read as a float, never below it."""
     return _bound(value, digits, ROUND_CEILING)
 
 
 def below(value: float, digits: int = 4) -> str:
-    """`value` with a few digits; what is printed is never above it."""
+    """`value` with a few digits; what is printed is, read as a float, never above it."""
     return _bound(value, digits, ROUND_FLOOR)
 
 
@@ -53,10 +53,10 @@ def _bound(value: float, digits: int, rounding: str) -> str:
         return f"{value + 0.0:g}"
     with localcontext() as context:
         context.prec = _MOST_DIGITS
-        exact = Decimal(value)
+        exact = Decimal(repr(float(value)))  # 1e-05, not the 1.00000000000000008e-05 that the float is
         place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
         rounded = exact.quantize(place, rounding=rounding)
-        if not -5 <= rounded.adjusted() < 15:
+        if not -4 <= rounded.adjusted() < 15:
             mantissa = rounded.scaleb(-rounded.adjusted()).normalize()
             return f"{mantissa:f}e{rounded.adjusted():+03d}"
         return _plain(rounded.normalize() if place < 1 else rounded)

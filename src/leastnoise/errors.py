@@ -16,11 +16,13 @@ LeastNoiseError
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.digits import above, below
 from leastnoise.texts import fault, shown
 
 
@@ -96,8 +98,8 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
 
     def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={spent:.6g} of {budget:.6g} "
-            f"and would come to {asked:.6g} with it." + (f" {advice}" if advice else "")
+            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} "
+            f"and would come to {above(asked, 6)} with it." + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
         self.budget = budget
@@ -149,6 +151,15 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def at_least(name: str, value: Any) -> float:
+    """`value` as the least finite float > 0 that is not below it: how far an answer may move is never rounded down."""
+    number = positive(name, value)
+    plain = value[()] if isinstance(value, np.ndarray) else value
+    plain = int(plain) if isinstance(plain, np.integer) else plain
+    ratio = plain.as_integer_ratio() if hasattr(plain, "as_integer_ratio") else number.as_integer_ratio()
+    return number if Fraction(number) >= Fraction(*ratio) else math.nextafter(number, math.inf)
+
+
 def non_negative(name: str, value: Any) -> float:
     """`value` as a finite float ≥ 0."""
     number = real_number(name, value)
@@ -168,7 +179,7 @@ def open_unit(name: str, value: Any) -> float:
 def positive_integer(name: str, value: Any) -> int:
     """`value` as an int ≥ 1; 3.0 counts, 3.5 and True do not."""
     number = real_number(name, value)
-    if number < 1 or number != math.floor(number):
+    if number < 1 or int(value) != value:
         raise InvalidParameterError(name, value, "to be a positive integer")
     return int(value)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from leastnoise.errors import InvalidParameterError, positive
+from leastnoise.errors import InvalidParameterError, at_least
 
 _BITS = 31
 _MARGIN = Fraction(1, 1 << 30)
@@ -37,7 +37,7 @@ def exact_step(step: float) -> Fraction:
 
 def step_of(sensitivity: float, parts: int) -> float:
     """A step of which `parts` span the sensitivity, with a margin for rounding: exact as a float."""
-    wanted = Fraction(positive("sensitivity", sensitivity)) / parts * (1 + _MARGIN)
+    wanted = Fraction(at_least("sensitivity", sensitivity)) / parts * (1 + _MARGIN)
     step = float(exact_step(float(wanted)))
     if Fraction(step) < wanted:  # float() rounds to nearest: the next number of 31 bits
         step = float(exact_step(math.nextafter(step, math.inf)))
@@ -53,7 +53,7 @@ def public_pitch(step: float, domain: str) -> Fraction:
 
 def shift_in_steps(sensitivity: float, step: float) -> int:
     """The m steps that span `sensitivity`, compared as exact numbers; they must not exceed it by more than rounding."""
-    exact, wide = Fraction(positive("sensitivity", sensitivity)), exact_step(step)
+    exact, wide = Fraction(at_least("sensitivity", sensitivity)), exact_step(step)
     m = math.ceil(exact / wide)
     if m * wide > exact * (1 + _LOOSEST):
         raise InvalidParameterError("step", step, f"to divide sensitivity={sensitivity!r} a whole number of times")

@@ -113,7 +113,8 @@ def law_as_json(noise: Noise) -> dict[str, Any]:
     if isinstance(noise, LaplaceNoise):
         return {"kind": "laplace", "sigma": noise.sigma.hex()}
     if isinstance(noise, BallNoise):
-        return {"kind": "ball", "dimension": noise.dimension, "scale": noise.scale.hex(), "step": noise.step.hex()}
+        law = {"kind": "ball", "dimension": noise.dimension, "scale": noise.scale.hex(), "step": noise.step.hex()}
+        return law if noise.domain == "real" else {**law, "domain": noise.domain}
     raise UnsupportedError(f"{type(noise).__name__} cannot be saved.")
 
 
@@ -134,8 +135,8 @@ def law_from_json(law: dict[str, Any]) -> Noise:
     if kind == "laplace":
         return LaplaceNoise(float.fromhex(law["sigma"]))
     if kind == "ball":
-        answers = answers_of_a_draw(law["dimension"])
-        return BallNoise(float.fromhex(law["scale"]), answers, float.fromhex(law["step"]))
+        answers, domain = answers_of_a_draw(law["dimension"]), law.get("domain", "real")
+        return BallNoise(float.fromhex(law["scale"]), answers, float.fromhex(law["step"]), domain)
     raise InvalidFileError(f"unknown kind of law {kind!r}")
 
 

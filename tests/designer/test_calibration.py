@@ -84,7 +84,7 @@ def test_an_epsilon_too_small_says_what_can_be_had() -> None:
 
 
 def test_an_epsilon_too_large_says_what_can_be_had() -> None:
-    with pytest.raises(DesignError, match=r"epsilon=300\.0 to be at most 8\.4\d+, what the smallest sigma, 0\.05"):
+    with pytest.raises(DesignError, match=r"epsilon=300\.0 to be at most 20\.03, what the smallest sigma, 0\.001"):
         design(delta=1e-6, epsilon=300.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from leastnoise.cost import quadratic
-from leastnoise.designer import candidates, single, tight
+from leastnoise.designer import candidates, tight
 from leastnoise.designer.candidates import Setting
 from leastnoise.designer.point import meet_constraints, spread
 from leastnoise.designer.problem import RenyiProblem, renyi_problem
@@ -161,14 +161,6 @@ def test_the_law_of_one_release_is_a_law(sigma: float, m: int, delta: float, dim
     assert noise.std == pytest.approx(sigma * m, rel=1e-12)
     assert noise.is_monotone
     assert PrivacyLoss.of(noise, float(m)).epsilon(delta) == pytest.approx(best.epsilon, rel=1e-12)
-
-
-def test_one_release_that_is_too_large_for_the_program_is_left_to_descent(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = setting(4.0, 4, 1e-2, 1)
-    program = candidates.best_tight(case).epsilon
-    monkeypatch.setattr(single, "_MOST_PAIRS", 10)
-    descent = candidates.best_tight(case).epsilon
-    assert program < descent < candidates.renyi_candidate(case, math.inf).epsilon
 
 
 # The order and the lattice

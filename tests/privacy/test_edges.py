@@ -11,7 +11,7 @@ import pytest
 from leastnoise import AccountingError, LatticeNoise, PrivacyLoss, gaussian, laplace, renyi_divergence
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.renyi import epsilon_from_renyi
-from leastnoise.privacy.single import TableLoss
+from leastnoise.privacy.single import TableLoss, WorstOf
 from leastnoise.privacy.tables import lattice_loss, single_loss
 from reference_privacy import gaussian_delta, randomised_response_delta
 
@@ -266,3 +266,74 @@ def test_lower_bounds_of_unbounded_loss_are_rounded_down() -> None:
     apart = LatticeNoise([1.0], None, domain="integer")
     assert PrivacyLoss.of(apart, 1).delta_bounds(5.0) == (1.0, 1.0)
     assert PrivacyLoss.of(apart, 1).epsilon_bounds(0.5).lower == math.inf
+
+
+# --- below the normal range of floats
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(10.0, 3.8354591), (1e4, 0.00380881469), (1.0, 37.9), (100.0, 0.3829)])
+def test_a_gaussian_delta_below_the_normal_range_is_still_a_bound(sigma, epsilon):
+    with mp.workdps(60):
+        mu, e = mp.mpf(1) / sigma, mp.mpf(epsilon)
+        exact = (mp.erfc((e / mu - mu / 2) / mp.sqrt(2)) - mp.exp(e) * mp.erfc((e / mu + mu / 2) / mp.sqrt(2))) / 2
+        found = PrivacyLoss.of(gaussian(sigma), 1.0).delta_bounds(epsilon)
+        assert mp.mpf(found.lower) <= exact <= mp.mpf(found.upper)
+
+
+@pytest.mark.parametrize(("last", "shift", "units", "dimension"), [(400, 200, 2, 2), (200, 199, 2, 8), (300, 299, 2, 20)])
+def test_mass_that_leaves_in_parts_below_the_normal_range_is_counted(last, shift, units, dimension):
+    unit = 5e-324
+    masses = np.full(last + 1, unit * units)
+    masses[:2] = 0.5
+    law = LatticeNoise(masses, None, 1.0, "integer", dimension)
+
+    def shared(a, b):
+        return max(0, min(a, shift + b) - max(-a, shift - b) + 1) ** dimension
+
+    exact = Fraction(0)
+    for k in range(2, last + 1):
+        points = (2 * k + 1) ** dimension - (2 * k - 1) ** dimension
+        exact += Fraction(unit * units) * (points - shared(k, last) + shared(k - 1, last)) / points
+    loss = PrivacyLoss.of(law, float(shift))
+    assert Fraction(loss.delta(5000.0)) >= exact
+    assert Fraction(loss.compose(10**9).delta(1e13)) >= 10**9 * exact * (1 - Fraction(1, 10**9))
+
+
+def test_small_tables_below_the_normal_range():
+    """Two losses above ε of which the second leaves less than half a unit."""
+    unit = 5e-324
+    table = TableLoss(np.array([1.0, 1.5, -1.0]), np.array([math.log(unit), math.log(unit), -1e-300]))
+    assert float(table.profile(0.3)) >= unit * (-math.expm1(-0.7) - math.expm1(-1.2))
+    assert float(table.profile_lower(0.3)) <= unit
+    assert float(table.profile(2.0)) == 0.0
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1e-9, 1e-13])
+def test_the_pure_epsilon_of_small_losses_is_not_below_them(gap):
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        weights = np.cumprod(np.concatenate([[1.0], 1.0 - gap * (1.0 + rng.random(3))]))
+        law = LatticeNoise.from_weights(weights, 1.0 - 0.5 * gap, domain="integer")
+        with mp.workdps(40):
+            heights = [mp.mpf(float(mass)) / (1 if k == 0 else 2) for k, mass in enumerate(law.shell_masses)]
+            largest = max(abs(mp.log(a / b)) for a, b in itertools.pairwise(heights))
+            largest = max(largest, -mp.log(mp.mpf(law.tail_ratio)))
+            assert mp.mpf(renyi_divergence(law, math.inf)) >= largest
+
+
+# --- an adversary has one direction
+
+
+def test_lower_bounds_count_one_direction_for_all_releases():
+    """Removing a person is bad in one release and harmless in the other: nobody does both."""
+    harmless = TableLoss(np.zeros(1), np.zeros(1))
+    bad = single_loss(laplace(0.5), 1.0).table(1e-3, -3.0, 3.0)
+    first, second = (WorstOf(tables, chosen_anew=False) for tables in ((bad, harmless), (harmless, bad)))
+    both = PrivacyLoss(((first, 1), (second, 1)))
+    of_one = PrivacyLoss(((bad, 1),))
+    for epsilon in (0.5, 1.0, 2.0):
+        assert both.delta_bounds(epsilon).lower <= of_one.delta(epsilon)
+    assert both.epsilon_bounds(1e-3).lower <= of_one.epsilon(1e-3)
+    ending = TableLoss(np.zeros(1), np.log([0.9]), infinite=0.1)
+    pair = tuple((WorstOf(tables, chosen_anew=False), 1) for tables in ((ending, harmless), (harmless, ending)))
+    assert PrivacyLoss(pair).delta_bounds(1.0).lower <= 0.1

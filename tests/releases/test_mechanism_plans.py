@@ -122,3 +122,14 @@ def test_such_a_sum_is_the_centred_sum_and_the_middle_times_the_number():
     assert 1.5 * row.noise_std < row.half_width < 2.3 * row.noise_std
     ahead = {line.statistic: line for line in outlook(plan, made)}
     assert (ahead["sum"].noise_std, ahead["sum"].half_width) == (row.noise_std, row.half_width)
+
+
+def test_sixty_counts_take_the_rounded_sphere():
+    """Counts, of which a person is in each: 12 % less variance than the best law on the integers."""
+    plan = Plan("sixty", None, "add/remove", (Statistic("count", group_by=keys(60)),), 1.0, 1e-6, **persons(60, 60, 1))
+    found = mechanism(plan)
+    (law,) = found.laws
+    assert law.noise.domain == "integer"
+    assert law.noise.dimension == 60
+    assert law.noise.std < 30.80
+    assert PrivacyLoss.of(law.noise, 1.0).epsilon(1e-6) <= 1.0

@@ -6,6 +6,7 @@ and an answer moves by up to twice what is declared: with P1 at +100 and p1 at �
 
 import random
 import uuid
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ pytest.importorskip("duckdb")
 from leastnoise.errors import PlanError  # noqa: E402
 from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
 from leastnoise.releases.sensitivity import blocks  # noqa: E402
-from leastnoise.releases.source import DuckDBTable  # noqa: E402
+from leastnoise.releases.source import DuckDBTable, ParquetFile  # noqa: E402
 from leastnoise.releases.table import aggregate, open_table  # noqa: E402
 from releases import engines  # noqa: E402
 from releases import reference_release as reference  # noqa: E402
@@ -277,3 +278,52 @@ def test_neighbours_on_spark(spark, collation):
         return integers(plan(), spark.table("people"))
 
     neighbours_are_close(["P1", "p1", "ép", "ep", "P1 "], counted)
+
+
+# Files and frames
+
+
+def written(path, rows):
+    """The rows in a Parquet file whose columns keep their names."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(arrow.Table.from_pylist(rows), path)
+
+
+def test_a_folder_never_says_who_a_person_is_where_the_file_does(tmp_path):
+    """DuckDB puts the value of a folder `id=…` in the place of the file's own ids: all rows one person, or one person many."""
+    rows = rows_of(LIKE_TEXT)
+    written(tmp_path / "id=all" / "x.parquet", rows)
+    wanted = plan(ParquetFile(str(tmp_path / "*" / "x.parquet")))
+    same_as_by_hand(wanted, rows, integers(wanted))
+    for number, row in enumerate(rows):
+        written(tmp_path / "many" / f"ID={number}" / "x.parquet", [{**row, "id": "p"}])
+    wanted = plan(ParquetFile(str(tmp_path / "many" / "*" / "x.parquet")))
+    same_as_by_hand(wanted, [{**row, "id": "p"} for row in rows], integers(wanted))
+
+
+def test_folders_that_give_the_ids_give_them_as_text(tmp_path):
+    """Read as numbers 01 and 1 would be one person."""
+    rows = []
+    for person in ("01", "1", "1.0", "2"):
+        own = [{"x": x, "g": "a"} for x in (-100, 100)]
+        written(tmp_path / f"id={person}" / "x.parquet", own)
+        rows += [{**row, "id": person} for row in own]
+    wanted = plan(ParquetFile(str(tmp_path / "*" / "x.parquet")))
+    same_as_by_hand(wanted, rows, integers(wanted))
+
+
+def test_columns_that_an_engine_would_rename_are_refused(tmp_path):
+    """DuckDB reads `id, ID, ID_1` as `id, ID_1, ID_1_1`: the person of the plan would be another column."""
+    rows = [{"id": "a", "ID": str(number), "ID_1": "p", "x": 100, "g": "a", "deep": {"id": 1, "Id": 2}} for number in range(4)]
+    wanted = replace(plan(), person="ID_1")
+    with pytest.raises(PlanError, match="'id' and 'ID', which DuckDB takes for one"):
+        integers(wanted, pytest.importorskip("pyarrow").Table.from_pylist(rows))
+    written(tmp_path / "x.parquet", rows)
+    with pytest.raises(PlanError, match="'id' and 'ID', which DuckDB takes for one"):
+        integers(replace(wanted, source=ParquetFile(str(tmp_path / "x.parquet"))))
+    # Names inside a column are its own affair.
+    rows = [{name: value for name, value in row.items() if name != "ID"} for row in rows]
+    written(tmp_path / "x.parquet", rows)
+    wanted = replace(wanted, source=ParquetFile(str(tmp_path / "x.parquet")))
+    same_as_by_hand(wanted, [{**row, "id": row["ID_1"]} for row in rows], integers(wanted))

@@ -63,6 +63,11 @@ def read_answers(content: bytes, *, has_header: bool, chosen: Sequence[str], del
         if len(cells) != width:
             raise InvalidFileError(f"Line {number}: expected {width} column(s), as in the first line; there are {len(cells)}.")
     columns = _columns(chosen, header, width)
+    if header is not None and not chosen and any(_NUMBER.fullmatch(cell.strip(" \t")) for cell in header):
+        raise InvalidFileError(
+            "The first line, by --header a header, has numbers in it, and would be shown without noise. "
+            "Leave --header out, or, where columns are called by numbers, name them with --column."
+        )
     values = tuple(tuple(_value(cells[column], number, column, whole_numbers) for column in columns) for number, cells in lines)
     return Answers(header, tuple(tuple(cells) for _, cells in lines), columns, values)
 

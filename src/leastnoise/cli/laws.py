@@ -23,6 +23,7 @@ from leastnoise.cli.base import (
 )
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_comparison
+from leastnoise.digits import above, below
 from leastnoise.texts import shown
 
 if TYPE_CHECKING:
@@ -86,9 +87,9 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
         return
     aside = out == DASH  # the artefact has standard output for itself
     click.echo(best.summary(), err=aside)
-    if out is not None:
+    if out is not None and written is not None:
         check = "" if aside else f"; check it with: leastnoise verify {shown(out)}"
-        click.echo(f"  written     {shown(out)}, certified at epsilon = {written:.6g}{check}", err=aside)
+        click.echo(f"  written     {shown(out)}, certified at epsilon = {above(written, 6)}{check}", err=aside)
     if plot is not None:
         click.echo(f"  drawn       {shown(plot)}", err=aside)
 
@@ -120,8 +121,8 @@ def compare(as_json: bool, plot: str | None, **request: Any) -> None:
         print_json(found | _drawn(plot))
         return
     click.echo(
-        f"δ = {request['delta']:g}, {request['compositions']} release(s) of {request['batch']} answer(s), "
-        f"sensitivity {request['sensitivity']:g}\n"
+        f"δ = {above(request['delta'], 6)}, {request['compositions']} release(s) of {request['batch']} answer(s), "
+        f"sensitivity {below(request['sensitivity'], 6)}\n"
     )
     print_comparison(rows, sigma=request["sigma"])
     if plot is not None:
@@ -169,8 +170,8 @@ def account(
     result: dict[str, Any] = {"law": law, "std": noise.std, "dimension": noise.dimension, "delta": delta, "draws": uses}
     result |= {"sensitivity": moved, "epsilon": upper, "epsilon_lower": lower}
     if epsilon is not None:
-        below, above = loss.delta_bounds(epsilon)
-        result |= {"at_epsilon": epsilon, "delta_at_epsilon": above, "delta_at_epsilon_lower": below}
+        delta_lower, delta_upper = loss.delta_bounds(epsilon)
+        result |= {"at_epsilon": epsilon, "delta_at_epsilon": delta_upper, "delta_at_epsilon_lower": delta_lower}
     if plot is not None:
         from leastnoise.plots import account_sheet
 
@@ -179,10 +180,10 @@ def account(
         print_json(result | _drawn(plot))
         return
     draws = f"{uses} draw(s)" + (f" of {noise.dimension} answers each" if noise.dimension > 1 else "")
-    click.echo(f"{shown(law)}: standard deviation {noise.std:.6g}, {draws}, sensitivity {moved:g}")
-    click.echo(f"  epsilon = {upper:.6g} at delta = {delta:g} (exact value above {lower:.6g})")
+    click.echo(f"{shown(law)}: standard deviation {noise.std:.6g}, {draws}, sensitivity {below(moved, 6)}")
+    click.echo(f"  epsilon = {above(upper, 6)} at delta = {above(delta, 6)} (exact value above {below(lower, 6)})")
     if epsilon is not None:
-        click.echo(f"  delta = {result['delta_at_epsilon']:.4g} at epsilon = {epsilon:g}")
+        click.echo(f"  delta = {above(result['delta_at_epsilon'])} at epsilon = {below(epsilon, 6)}")
     if plot is not None:
         click.echo(f"  drawn: {shown(plot)}")
 

@@ -19,6 +19,7 @@ import click
 
 from leastnoise.cli.base import DASH, echo_text, json_option, main, not_both_on_stdout, out_option, print_json, write_out
 from leastnoise.cli.releases import charged, existing_ledger, less_than_stated, said_when_interrupted
+from leastnoise.digits import above, below
 from leastnoise.texts import shown
 
 if TYPE_CHECKING:
@@ -297,6 +298,6 @@ def _numbers(table: Answers, noisy: Draws) -> dict[str, Any]:
 def _promise(guarantee: Guarantee, use: _Use) -> str:
     some = "" if use.touched_of is None else f" and changes at most {use.touched} of {use.blocks} draws"
     return (
-        f"All {guarantee.compositions} stated use(s) of this law together: epsilon = {guarantee.epsilon:.6g} at "
-        f"delta = {guarantee.delta:g}, if one person moves each answer by at most {guarantee.sensitivity:g}{some}."
+        f"All {guarantee.compositions} stated use(s) of this law together: epsilon = {above(guarantee.epsilon, 6)} at "
+        f"delta = {above(guarantee.delta, 6)}, if one person moves each answer by at most {below(guarantee.sensitivity, 6)}{some}."
     )

@@ -285,9 +285,9 @@ less_than_stated = click.option(
 def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | None, less_is_meant: bool) -> tuple[float, int, str]:
     """The sensitivity and the uses that a ledger is charged, and the mark it puts on a charge below
     what the artefact states."""
-    from leastnoise.errors import InvalidParameterError, positive, positive_integer
+    from leastnoise.errors import InvalidParameterError, at_least, positive_integer
 
-    moved = positive("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
+    moved = at_least("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
     drawn = positive_integer("uses", uses if uses is not None else 1 if stated is None else stated.compositions)
     if stated is None:
         return moved, drawn, ""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leastnoise.digits import above
+
 if TYPE_CHECKING:
     from leastnoise.designer.compare import Row
 
@@ -18,14 +20,14 @@ _BAR = 30
 def print_comparison(rows: Sequence[Row], *, sigma: float) -> None:
     """All mechanisms, best first: ε at equal σ, σ at equal ε, and how much more ε than the best."""
     best = rows[0].epsilon_at_sigma
-    head = ("noise", f"ε at σ = {sigma:g}", "more", f"σ for ε = {best:.4g}")
+    head = ("noise", f"ε at σ = {sigma:g}", "more", f"σ for ε = {above(best)}")
     worst = max((row.epsilon_at_sigma for row in rows if math.isfinite(row.epsilon_at_sigma)), default=1.0) or 1.0
     cells = [
         (
             row.name,
-            f"{row.epsilon_at_sigma:.5f}",
+            above(row.epsilon_at_sigma, 6),
             "" if index == 0 else _more(row.epsilon_at_sigma, best),
-            "–" if row.sigma_at_epsilon is None else f"{row.sigma_at_epsilon:.5g}",
+            "–" if row.sigma_at_epsilon is None else above(row.sigma_at_epsilon, 5),
         )
         for index, row in enumerate(rows)
     ]

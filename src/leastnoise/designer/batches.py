@@ -46,8 +46,8 @@ def plain_epsilon(split: Split, *, sigma: float, sensitivity: float, delta: floa
     else:
         try:
             laws.append(plain_cube(sigma, split.size, sensitivity, domain))
-            if domain == "real" and split.size >= LEAST_SPHERE:
-                laws.append(sphere(sigma, split.size, sensitivity=sensitivity))
+            if split.size >= LEAST_SPHERE:
+                laws.append(sphere(sigma, split.size, sensitivity=sensitivity, domain=domain))
         except LeastNoiseError:
             pass
     found = [math.inf]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from leastnoise.ball import BallNoise, sphere
-from leastnoise.classic import discrete_gaussian, gaussian, generalized_gaussian, laplace, lattice_step
+from leastnoise.classic import gaussian, generalized_gaussian, laplace, lattice_step
 from leastnoise.closed_form import GaussianNoise
 from leastnoise.cost import Cost, quadratic
-from leastnoise.designer import batches, candidates
+from leastnoise.designer import batches, candidates, whole
 from leastnoise.designer.candidates import Candidate, Setting
 from leastnoise.designer.renyi import Settings, discretisation_cost
 from leastnoise.designer.rivals import PRODUCTS, Rival, expected_cost, plain_cube, rivals
@@ -24,6 +25,7 @@ from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
     UnsupportedError,
+    at_least,
     one_of,
     open_unit,
     positive,
@@ -39,11 +41,27 @@ from leastnoise.steps import shift_in_steps, step_of
 Objective = Literal["tight", "renyi"]
 
 MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
-SMALLEST_RATIO, LARGEST_RATIO = 0.05, 2_000.0  # sigma/sensitivity that can be designed for
+LARGEST_RATIO = 2_000.0  # sigma/sensitivity that can be designed for
+MOST_INTEGERS = 20_000.0  # sigma of integer noise, of which every integer within fifty sigmas has a probability of its own
+# The least sigma/sensitivity: on the real line 12,000 bins a sensitivity, on the integers what integer weights still draw exactly
+# (the weight of 0 has 53 bits, and at 1e-6 rounding the others moves ε by more than 1e-6 of itself).
+_SMALLEST: Mapping[Domain, float] = {"real": 1e-3, "integer": 1e-5}
+_SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-5}  # of joint laws: below, each answer has noise of its own
 _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
-_NEAR = 0.02  # how close to the wanted epsilon the search stops looking for other laws and adjusts the one it has
+_ROUGHLY = 0.01  # and one that only says where to begin
+_CLOSED = 1e-7  # a bracket of sigma this narrow holds a jump of ε
+_LEAST = 1e-3  # of the wanted epsilon: what is below says no more about how far sigma is from it
+# How close to the wanted epsilon, or how small a step of log sigma, for the search to adjust the law it has and look for no other.
+_NEAR, _NEXT = 0.05, 3e-3
 _ROUNDS = 30
+_TURNS = 4  # laws that may win one after the other while sigma is looked for
+_WIDEST = 4.0  # radius of uniform noise of the cost c(sigma), in sigmas: √3 for the quadratic cost, e for log(1 + |z|)
+_STEEP = 6.0  # of ε a release, from which sigma falls exponentially
+_FEW_HUNDREDTHS = 0.05  # sigma/sensitivity from which known laws are looked at for a start
 _TIE, _FEW = 1e-4, 1e-3  # of ε, within which a law is preferred whose failures use less than this share of δ
+_USUAL_SLOPE, _STEEPEST, _STRAIGHT, _FLATTEST = -1.1, -1e4, -10.0, -0.02  # of log ε against log σ
+_LONGEST = 1.5  # step of log σ
+_FAR = 0.8
 _KNOWN_ROUNDS = 8  # of the search for a known law's sigma
 FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)  # of a program beyond the solver
 _PRODUCT_CHANCE = 0.8  # independent noise is not optimised where the joint law is this far below every known product
@@ -178,9 +196,14 @@ class _Found:
     noise: Noise
     epsilon: float
     uses: int  # of the noise in one release of the whole batch
+    again: _Way  # makes the law of this kind at another sigma
     origin: str = "optimised"
     candidate: Candidate | None = None
     moments: float | None = None
+
+
+# From a sigma and a law found nearby, or None, to the law of one kind at that sigma.
+_Way = Callable[[float, "_Found | None"], _Found]
 
 
 def design(
@@ -208,6 +231,8 @@ def design(
     A batch may have one sensitivity for each answer: the noise is then designed for the largest, at which `sigma` holds, and is
     multiplied by `Design.scales`. If one person can change at most `touched` of the answers, independent noise costs that many
     compositions and competes with joint noise; blocks of answers with joint noise on each are tried too.
+
+    `sigma` may be from 0.001 sensitivities (for integer noise 1e-5) to 2,000; `epsilon` is what such noise needs.
 
     Guarantees: see `Design`. What cannot be reached raises a DesignError that says what can.
 
@@ -249,8 +274,8 @@ def design(
 def _sensitivities(sensitivity: float | Sequence[float], batch: int, domain: str) -> tuple[float, ...]:
     """One sensitivity for each answer of the batch."""
     if not isinstance(sensitivity, (Sequence, np.ndarray)) or isinstance(sensitivity, (str, bytes)):
-        return (positive("sensitivity", sensitivity),) * batch
-    found = tuple(positive(f"sensitivity[{index}]", each) for index, each in enumerate(sensitivity))
+        return (at_least("sensitivity", sensitivity),) * batch
+    found = tuple(at_least(f"sensitivity[{index}]", each) for index, each in enumerate(sensitivity))
     if len(found) != batch:
         raise InvalidParameterError("sensitivity", list(found), f"to have one entry for each of batch={batch} answers")
     if domain == "integer" and len(set(found)) > 1:
@@ -266,18 +291,75 @@ def _checked_order(order: float, objective: str) -> float:
     return number
 
 
+def smallest_ratio(domain: Domain) -> float:
+    """The least sigma, in sensitivities, that can be designed for."""
+    return _SMALLEST[domain]
+
+
+def _is_too_small_for_joint(request: _Request, sigma: float) -> bool:
+    """A joint law is judged by pairs of bins, which grow too many."""
+    return request.batch > 1 and sigma < _SMALLEST_JOINT[request.domain] * request.sensitivity
+
+
+def _largest_ratio(request: _Request) -> float:
+    """The largest sigma, in sensitivities: less where the cost is bounded, or nearly, or where there would be too many integers."""
+    cost, s = request.cost, request.sensitivity
+    largest = min(LARGEST_RATIO, MOST_INTEGERS / s) if request.domain == "integer" else LARGEST_RATIO
+
+    def is_within(ratio: float) -> bool:
+        return cost.radius(cost.of(ratio * s)) <= _WIDEST * LARGEST_RATIO * s
+
+    if cost.exponent is not None or is_within(largest):
+        return largest
+    low, high = math.log(smallest_ratio(request.domain)), math.log(largest)
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_within(math.exp(middle)) else (low, middle)
+    return math.exp(low)
+
+
 def _checked_sigma(request: _Request, sigma: float) -> float:
-    ratio = sigma / request.sensitivity
-    if not SMALLEST_RATIO <= ratio <= LARGEST_RATIO:
-        low, high = SMALLEST_RATIO * request.sensitivity, LARGEST_RATIO * request.sensitivity
-        raise DesignError(f"Expected sigma={sigma!r} between {low:g} and {high:g} for sensitivity={request.sensitivity:g}.")
+    s, smallest = request.sensitivity, smallest_ratio(request.domain)
+    if not smallest <= sigma / s <= LARGEST_RATIO:
+        raise DesignError(f"Expected sigma={sigma!r} between {smallest * s:g} and {LARGEST_RATIO * s:g} for sensitivity={s:g}.")
+    if not request.cost.of(sigma) > 0.0:
+        raise InvalidParameterError("cost of sigma", request.cost.of(sigma), "to be positive")
+    if request.domain == "integer" and sigma > MOST_INTEGERS:
+        raise DesignError(
+            f'Expected sigma={sigma!r} to be at most {MOST_INTEGERS:g} for domain="integer": design so wide a noise for '
+            'domain="real" and round what is released, which costs nothing.'
+        )
+    if sigma / s > (largest := _largest_ratio(request)):
+        raise DesignError(
+            f"Expected sigma={sigma!r} to be at most {largest * s:g}: beyond, {request.cost!r} hardly grows, and noise that costs "
+            "as much on average would be too wide."
+        )
     return sigma
 
 
-def _at_sigma(request: _Request, sigma: float, ours: _Found | None = None) -> Design:
+def _at_sigma(request: _Request, sigma: float) -> Design:
     """The best law at this budget: the optimised one, or the best rival where none of ours is better."""
-    found = [_attempted(request, sigma) if ours is None else ours]
-    others = rivals(
+    best, named = _best_at(request, sigma, _attempted(request, sigma))
+    return _as_design(request, sigma, best, named)
+
+
+def _best_at(request: _Request, sigma: float, ours: _Found, most: float = math.inf) -> tuple[_Found, dict[str, float]]:
+    """The law that is preferred at this budget, if possible of an ε of `most`, and the ε of each known one."""
+    found = [ours]
+    others = _rivals(request, sigma)
+    named = {rival.name: rival.epsilon for rival in others}
+    if request.batch > 1:
+        found.extend(_splits(request, sigma, ours, others))
+        for law in found[1:]:
+            if law.noise.dimension == 1 and law.origin == "optimised":
+                named["optimised product"] = law.epsilon
+    if request.objective == "tight":
+        found.extend(_known(request, rival) for rival in others)
+    return _preferred(found, request, most), named
+
+
+def _rivals(request: _Request, sigma: float, only: str | None = None) -> list[Rival]:
+    return rivals(
         sigma=sigma,
         sensitivity=request.sensitivity,
         delta=request.delta,
@@ -286,19 +368,21 @@ def _at_sigma(request: _Request, sigma: float, ours: _Found | None = None) -> De
         touched=request.touched,
         domain=request.domain,
         cost=request.cost,
+        only=only,
     )
-    named = {rival.name: rival.epsilon for rival in others}
-    if request.batch > 1:
-        found.extend(_splits(request, sigma, found[0], others))
-        for law in found[1:]:
-            if law.noise.dimension == 1 and law.origin == "optimised":
-                named["optimised product"] = law.epsilon
-    if request.objective == "tight":
-        found.extend(_Found(rival.noise, rival.epsilon, rival.uses, rival.name) for rival in others)
-    return _as_design(request, sigma, _preferred(found, request), named)
 
 
-def _preferred(found: Sequence[_Found], request: _Request) -> _Found:
+def _known(request: _Request, rival: Rival) -> _Found:
+    def again(sigma: float, _: _Found | None) -> _Found:
+        there = _rivals(request, sigma, rival.name)
+        if not there:
+            raise DesignError(f"The {rival.name} law cannot be had at sigma={sigma!r}.")
+        return _known(request, there[0])
+
+    return _Found(rival.noise, rival.epsilon, rival.uses, again, rival.name)
+
+
+def _preferred(found: Sequence[_Found], request: _Request, most: float) -> _Found:
     """The law of least ε (the first of equals: ours before a rival's); of those within `_TIE` of it rather one that does not fail.
 
     A law that ends where a neighbour's goes on reveals a person outright with some probability. That may be up to δ, but not for
@@ -306,7 +390,7 @@ def _preferred(found: Sequence[_Found], request: _Request) -> _Found:
     releases that follow.
     """
     best = min(found, key=lambda law: law.epsilon)
-    near = [law for law in found if law.epsilon <= best.epsilon * (1.0 + _TIE)]
+    near = [law for law in found if law.epsilon <= max(min(best.epsilon * (1.0 + _TIE), most), best.epsilon)]
     if len(near) == 1:
         return best
     spared = [law for law in near if _failures(law, request) <= _FEW * request.delta]
@@ -344,43 +428,67 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
             tried.append(chance[likely])
     found = []
     for split in tried:
-        part = replace(
-            request, batch=split.size, touched=split.size, compositions=request.compositions * split.touched,
-        )  # fmt: skip
-        try:
-            found.append(replace(_optimised(part, sigma, None), uses=split.touched))
-        except FAILURES:
-            continue
-        if split.size >= batches.LEAST_SPHERE and request.domain == "real" and request.cost.exponent == 2.0:
-            ball = sphere(sigma, split.size, sensitivity=request.sensitivity)
-            loss = PrivacyLoss.of(ball, request.sensitivity).compose(request.compositions * split.touched)
-            found.append(_Found(ball, loss.epsilon(request.delta), split.touched, "sphere"))
+        part = _part(request, split)
+        ways = [_of_part(part, split.touched)]
+        if split.size >= batches.LEAST_SPHERE and request.cost.exponent == 2.0:
+            ways.append(_sphere_of_part(part, split.touched))
+        for way in ways:
+            try:
+                found.append(way(sigma, None))
+            except FAILURES:
+                continue
     return found
 
 
-def _attempted(request: _Request, sigma: float, near: _Found | None = None) -> _Found:
-    """`_optimised`; for a batch whose joint program is beyond the solver, independent Gaussian noise, with which the other ways to
-    serve the batch then compete."""
+def _part(request: _Request, split: batches.Split) -> _Request:
+    """What one block of the split asks for: all draws of it that one person is seen in compose."""
+    return replace(request, batch=split.size, touched=split.size, compositions=request.compositions * split.touched)
+
+
+def _of_part(part: _Request, uses: int) -> _Way:
+    """The optimised law of a block, drawn `uses` times where one person is seen."""
+
+    def make(sigma: float, near: _Found | None) -> _Found:
+        return replace(_optimised(part, sigma, near), uses=uses, again=make)
+
+    return make
+
+
+def _sphere_of_part(part: _Request, uses: int) -> _Way:
+    def make(sigma: float, _: _Found | None) -> _Found:
+        ball = sphere(sigma, part.batch, sensitivity=part.sensitivity, domain=part.domain)
+        loss = PrivacyLoss.of(ball, part.sensitivity).compose(part.compositions)
+        return _Found(ball, loss.epsilon(part.delta), uses, make, "sphere")
+
+    return make
+
+
+def _attempted(request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False) -> _Found:
+    """`_optimised`; where the program is beyond the solver, the best known law, with which other ways to serve a batch compete."""
     try:
-        return _optimised(request, sigma, near)
+        return _optimised(request, sigma, near, quick=quick)
     except FAILURES as failure:
-        if request.batch == 1 or request.cost.exponent != 2.0:
-            if isinstance(failure, LeastNoiseError):
-                raise
-            raise DesignError(f"No law was found for sigma={sigma!r}: {failure}.") from failure
-    noise = discrete_gaussian(sigma) if request.domain == "integer" else gaussian(sigma)
-    loss = PrivacyLoss.of(noise, request.sensitivity).compose(request.compositions * request.touched)
-    name = "discrete Gaussian" if request.domain == "integer" else "Gaussian"
-    return _Found(noise, loss.epsilon(request.delta), request.touched, name)
+        known = _rivals(request, sigma) if request.objective == "tight" else []
+        if known:
+            return _known(request, known[0])
+        if isinstance(failure, DesignError):
+            raise
+        raise DesignError(f"No law was found for sigma={sigma!r}: {failure}") from failure
 
 
-def _optimised(request: _Request, sigma: float, near: _Found | None = None) -> _Found:
-    """The best law of the family for the request's objective; `near` is that of almost the same sigma, to start from."""
-    lattice = _lattice(request, sigma, None if near is None else near.noise.step)
+def _optimised(request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False) -> _Found:
+    """The best law of the family for the request's objective; `near` is that of almost the same sigma, to start from, and `quick`
+    leaves out what takes long."""
+    if _is_too_small_for_joint(request, sigma):
+        raise DesignError(
+            f"Expected sigma={sigma!r} of joint noise to be at least {_SMALLEST_JOINT[request.domain]:g} sensitivities."
+        )
+    lattice = _lattice(request, sigma, None if near is None or near.candidate is None else near.candidate.problem.shift)
     setting, moments = lattice.setting, None
     if request.objective == "tight":
-        moved = None if near is None or near.candidate is None else candidates.adjusted(near.candidate, setting)
-        candidate = candidates.best_tight(setting) if moved is None else moved
+        known = None if near is None or quick else near.candidate
+        moved = None if known is None else candidates.adjusted(known, setting)
+        candidate = candidates.best_tight(setting, quick=quick) if moved is None else moved
     elif request.renyi_order is None:
         candidate, moments = candidates.best_moments(setting)
     else:
@@ -390,52 +498,58 @@ def _optimised(request: _Request, sigma: float, near: _Found | None = None) -> _
     noise = lattice.noise(candidate)
     # Judged as it stands: the search's own ε may differ in the last digits, and a tie with a rival is decided by them.
     loss = PrivacyLoss.of(noise, request.sensitivity).compose(request.compositions)
-    return _Found(noise, loss.epsilon(request.delta), 1, candidate=candidate, moments=moments)
+
+    def again(sigma: float, near: _Found | None) -> _Found:
+        return _attempted(request, sigma, near)
+
+    return _Found(noise, loss.epsilon(request.delta), 1, again, candidate=candidate, moments=moments)
 
 
 @dataclass(frozen=True)
 class _Lattice:
-    """The problem in lattice units, and how a law of it is written in the user's: see `candidates.block_size`."""
+    """The problem in lattice units, and how a law of it is written in the user's: on the integers in blocks of them
+    (`candidates.block_size`), or on the real line and then rounded (`whole`)."""
 
     setting: Setting
     step: float
-    domain: Domain
     block: int = 1
+    rounded_to: tuple[Cost, float] | None = None  # the cost and its budget on the integers
 
     def noise(self, candidate: Candidate) -> LatticeNoise:
+        setting = self.setting
         log_h, ratio = candidates.in_integers(candidate.log_h, candidate.tail_ratio, self.block)
-        return LatticeNoise.from_log_weights(log_h, ratio, step=self.step, domain=self.domain, dimension=self.setting.dimension)
+        law = LatticeNoise.from_log_weights(log_h, ratio, step=self.step, domain=setting.domain, dimension=setting.dimension)
+        return law if self.rounded_to is None else whole.rounded(law, *self.rounded_to)
 
 
-def _lattice(request: _Request, sigma: float, step: float | None = None) -> _Lattice:
+def _lattice(request: _Request, sigma: float, shift: int | None = None) -> _Lattice:
+    """The lattice for a request; `shift` is how many steps a sensitivity has where that is known."""
     s, cost, batch = request.sensitivity, request.cost, request.batch
-    whole = float(cost.average(sigma, 1.0, "integer"))
-    if not whole > 0.0:
-        raise InvalidParameterError("cost of sigma", whole, "to be positive")
+    budget = cost.of(sigma)
+    if not budget > 0.0:
+        raise InvalidParameterError("cost of sigma", budget, "to be positive")
+    # The size of the laws of this cost, in sensitivities: σ for the quadratic cost, and about that for the others.
+    ratio = cost.radius(budget) / (math.sqrt(3.0) * s)
 
-    def in_steps(step: float) -> tuple[Cost, float]:
-        if cost.exponent is not None:
-            return cost, whole / step**cost.exponent
-        return Cost(cost.name, lambda x: cost.function(step * x), cost.growth), whole
-
-    def lattice(step: float, domain: Domain) -> _Lattice:
-        scaled, budget = in_steps(step)
-        shift = shift_in_steps(s, step)
-        setting = Setting(batch, shift, domain, scaled, budget, sigma / s, request.delta, request.compositions)
-        return _Lattice(setting, step, request.domain)
+    def setting(domain: Domain, shift: int, cost: Cost, budget: float) -> Setting:
+        return Setting(batch, shift, domain, cost, budget, ratio, request.delta, request.compositions)
 
     if request.domain == "integer":
-        block = candidates.block_size(round(s), candidates.bins(sigma / s)) if cost.exponent == 2.0 else 1
-        if block == 1:
-            return lattice(1.0, "integer")
-        whole += 1.0 / 12.0
-        return replace(lattice(float(block), "real"), step=1.0, block=block)
-    if request.step is not None or step is not None:
-        return lattice(request.step or step or 1.0, "real")
-    if cost.exponent is not None:
-        parts = candidates.aligned_bins(sigma / s, batch, cost, lambda m: in_steps(s / m)[1])
-        return lattice(step_of(s, parts), "real")
-    return lattice(step_of(s, candidates.bins(sigma / s)), "real")
+        needed = candidates.bins(ratio)
+        block = candidates.block_size(round(s), needed)
+        if batch > 1 or round(s) // block <= 4 * needed:
+            return _Lattice(setting("integer", round(s) // block, cost.over_blocks(block), budget), 1.0, block)
+        finer = replace(request, domain="real", step=None)
+        unrounded = math.sqrt(sigma**2 - 1.0 / 12.0) if cost.exponent == 2.0 else sigma
+        return replace(_lattice(finer, unrounded, shift), rounded_to=(cost, budget))
+    if request.step is not None:
+        shift = shift_in_steps(s, request.step)
+    elif shift is None and cost.exponent is None:
+        shift = candidates.bins(ratio)
+    elif shift is None:
+        shift = candidates.aligned_bins(ratio, batch, cost, lambda m: cost.in_steps(budget, s / m)[1])
+    step = request.step or step_of(s, shift)
+    return _Lattice(setting("real", shift, *cost.in_steps(budget, step)), step)
 
 
 def _as_design(request: _Request, sigma: float, found: _Found, named: Mapping[str, float]) -> Design:
@@ -468,80 +582,174 @@ def _as_design(request: _Request, sigma: float, found: _Found, named: Mapping[st
 
 
 def _residual(noise: Noise, cost: Cost, sigma: float) -> float:
-    whole = float(cost.average(sigma, 1.0, "integer"))
+    budget = cost.of(sigma)
     mass = noise.total if isinstance(noise, LatticeNoise) else 1.0
-    return max(abs(mass - 1.0), abs(expected_cost(noise, cost) / whole - 1.0))
+    return max(abs(mass - 1.0), abs(expected_cost(noise, cost) / budget - 1.0))
 
 
 def _at_epsilon(request: _Request, epsilon: float) -> Design:
-    """The least sigma whose design is certified at or below `epsilon`: secant steps on log ε against log σ, kept in a bracket.
+    """The least sigma whose design is certified at or below `epsilon`.
 
-    The search looks at our own law alone; the rivals join once that is calibrated, and stay in the search if one of them wins.
+    1. Our own law is calibrated: without descent first, which brings sigma within a few per cent of the answer in little time.
+    2. All other laws compete at that sigma. Where another one wins by more than the calibration's tolerance it is calibrated in
+       its turn, from there, and so on.
+    3. Where sigma may be smaller than that of any joint law, each answer gets noise of its own.
     """
-    s = request.sensitivity
-    low, high = SMALLEST_RATIO, LARGEST_RATIO
-    ratio = _first_ratio(request, epsilon)
-    best: Design | None = None
-    tried: list[tuple[float, float]] = []
-    alone, near = True, None
-    for _ in range(_ROUNDS):
-        ours = _attempted(request, ratio * s, near)
-        near = ours if abs(ours.epsilon / epsilon - 1.0) < _NEAR else None
-        reached, design = ours.epsilon, None
-        at_end = ratio in (SMALLEST_RATIO, LARGEST_RATIO)
-        if not alone or at_end or _calibrated(reached, epsilon) or high <= low * (1.0 + 1e-9):
-            design = _at_sigma(request, ratio * s, ours)
-            if alone and design.noise is not ours.noise:  # another law wins: what was learnt about ours is void
-                alone, low, high, tried = False, SMALLEST_RATIO, LARGEST_RATIO, []
-                at_end = at_end and design.epsilon > epsilon  # only then is the end of the range the end of the search
-            reached = design.epsilon
-            if reached <= epsilon and (best is None or design.sigma < best.sigma):
-                best = design
-        if design is not None and (at_end or _calibrated(reached, epsilon) or high <= low * (1.0 + 1e-9)):
+    smallest, largest = smallest_ratio(request.domain), _largest_ratio(request)
+    least = smallest if request.batch == 1 else _SMALLEST_JOINT[request.domain]
+    ends, s = (least, largest), request.sensitivity
+    first = start = _first_ratio(request, epsilon)
+    slope, begun = _USUAL_SLOPE, None
+    if request.objective == "tight" and (request.compositions > 1 or request.batch > 1):
+        roughly = _calibrate(partial(_attempted, request, quick=True), epsilon, s, start, ends, slope, _ROUGHLY)
+        start, slope = roughly.ratio, roughly.slope
+        if roughly.law.candidate is not None and not roughly.law.candidate.is_rough:
+            begun = roughly.law
+    reached = _calibrate(partial(_attempted, request), epsilon, s, start, ends, slope, begun=begun)
+    best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
+    for _ in range(_TURNS):
+        is_end = reached.ratio in ends
+        if best.epsilon > epsilon * (1.0 - _CALIBRATED) and not (is_end and best.epsilon <= epsilon):
             break
-        low, high = (low, min(high, ratio)) if reached <= epsilon else (max(low, ratio), high)
-        tried.append((math.log(ratio), math.log(max(reached, 1e-12))))
-        ratio = _next_ratio(_secant(tried, math.log(epsilon * (1.0 - 0.3 * _CALIBRATED))), low, high)
-    if ratio == LARGEST_RATIO and reached > epsilon:
+        if best is reached.law or reached.ratio == least:
+            break
+        # Where joint noise is far from the best, the known law that the search began with is nearer to the winner.
+        begin = first if first < _FAR * reached.ratio else reached.ratio
+        further = _calibrated_or_none(best.again, epsilon, s, begin, ends, reached.slope)
+        if further is None or further.law.epsilon > epsilon or further.ratio >= reached.ratio:
+            break
+        reached = further
+        best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
+    if best.epsilon > epsilon:
         raise DesignError(
-            f"Expected epsilon={epsilon!r} to be at least {reached:.4g}, what the largest sigma, {LARGEST_RATIO * s:g}, gives."
+            f"Expected epsilon={epsilon!r} to be at least {best.epsilon:.4g}, what the largest sigma, {largest * s:g}, gives."
         )
-    if ratio == SMALLEST_RATIO and reached < epsilon * (1.0 - _CALIBRATED):
+    if least > smallest and reached.ratio == least and best.epsilon < epsilon * (1.0 - _CALIBRATED):
+        apart = _calibrated_apart(request, epsilon, (smallest, least))
+        if apart is not None and apart.law.epsilon <= epsilon:
+            reached = apart
+            best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
+    if reached.ratio == smallest and best.epsilon < epsilon * (1.0 - _CALIBRATED):
         raise DesignError(
-            f"Expected epsilon={epsilon!r} to be at most {reached:.4g}, what the smallest sigma, {SMALLEST_RATIO * s:g}, gives."
+            f"Expected epsilon={epsilon!r} to be at most {best.epsilon:.4g}, what the smallest sigma, {smallest * s:g}, gives."
         )
-    # Where ε jumps over the wanted value, or the rounds ran out, the upper end of the bracket is on the safe side.
-    return _at_sigma(request, high * s) if best is None else best
+    return _as_design(request, reached.ratio * s, best, named)
 
 
-def _calibrated(reached: float, epsilon: float) -> bool:
-    return epsilon * (1.0 - _CALIBRATED) <= reached <= epsilon
+def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, float]) -> _Calibrated | None:
+    """A batch with noise of its own on each answer, where sigma is too small for a joint law."""
+    split = batches.splits(request.batch, request.touched)[0]
+    part = _part(request, split)
+    return _calibrated_or_none(
+        _of_part(part, split.touched), epsilon, request.sensitivity, _first_ratio(part, epsilon), ends, _USUAL_SLOPE
+    )
 
 
-def _next_ratio(wanted: float, low: float, high: float) -> float:
-    """`wanted` if it lies inside the bracket; else an end that was not tried yet, or the middle."""
-    if wanted <= low:
-        return low if low == SMALLEST_RATIO else math.sqrt(low * high)
-    if wanted >= high:
-        return high if high == LARGEST_RATIO else math.sqrt(low * high)
-    return wanted
+def _calibrated_or_none(
+    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float
+) -> _Calibrated | None:
+    """`_calibrate`, of a law that may not exist at every sigma."""
+    try:
+        return _calibrate(way, epsilon, s, start, ends, slope)
+    except FAILURES:
+        return None
 
 
-def _secant(tried: list[tuple[float, float]], target: float) -> float:
-    """The ratio at which log ε should be `target`, from the last one or two designs."""
-    x, y = tried[-1]
-    slope = -1.1
-    if len(tried) > 1 and abs(tried[-1][0] - tried[-2][0]) > 1e-12:
-        slope = (tried[-1][1] - tried[-2][1]) / (tried[-1][0] - tried[-2][0])
-        slope = min(max(slope, -3.0), -0.3)
-    return math.exp(x + min(max((target - y) / slope, -1.0), 1.0))
+@dataclass(frozen=True)
+class _Calibrated:
+    """The least ratio of sigma to sensitivity that was found to be enough, and the law there; or the largest, which is not. `slope`
+    is that of log ε against log σ."""
+
+    ratio: float
+    law: _Found
+    slope: float
+
+
+def _calibrate(
+    way: _Way,
+    epsilon: float,
+    s: float,
+    start: float,
+    ends: tuple[float, float],
+    slope: float,
+    tolerance: float = _CALIBRATED,
+    begun: _Found | None = None,
+) -> _Calibrated:
+    """The least sigma at which the law that `way` makes needs at most `epsilon`, to `tolerance` of ε; `slope` is that of laws like
+    it, and `begun` the law at the start where that is known.
+
+    1. Secant steps of log ε against log σ, kept in the bracket of what was tried; the middle of it where they leave it, or where
+       they have not halved it in three steps (ε may jump), both of its ends having been tried.
+    2. Ended by the tolerance, an end of the range, or a bracket that has closed: its upper end is then on the safe side.
+    """
+    low, high = ends
+    enough: _Calibrated | None = None
+    places: list[tuple[float, float]] = []
+    widths: list[float] = []
+    near: _Found | None = None
+    too_low = False  # whether the lower end of the bracket was tried
+    ratio = min(max(start, low), high)
+    for _ in range(_ROUNDS):
+        law, begun = way(ratio * s, near) if begun is None else begun, None
+        places.append((math.log(ratio), min(law.epsilon / epsilon, 1.0 / _LEAST)))
+        slope = _slope(places, slope)
+        if law.epsilon <= epsilon:
+            high, enough = ratio, _Calibrated(ratio, law, slope)
+        else:
+            low, too_low = ratio, True
+        is_end = ratio == ends[0 if law.epsilon <= epsilon else 1]
+        if is_end or epsilon * (1.0 - tolerance) <= law.epsilon <= epsilon or high <= low * (1.0 + _CLOSED):
+            break
+        if enough is not None and too_low:
+            widths.append(math.log(high / low))
+        is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
+        wanted = math.exp(_secant(places, slope, 1.0 - 0.3 * tolerance))
+        before, ratio = ratio, math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
+        is_near = abs(law.epsilon / epsilon - 1.0) < _NEAR or abs(math.log(ratio / before)) < _NEXT
+        near = law if is_near else None
+    else:
+        if enough is None:
+            ratio = ends[1]
+            law = way(ratio * s, None)
+    return _Calibrated(ratio, law, slope) if enough is None else enough
+
+
+def _next_ratio(wanted: float, low: float, high: float, ends: tuple[float, float]) -> float:
+    """`wanted` if it lies inside the bracket; else an end of the range that was not tried yet, or the middle."""
+    if low < wanted < high:
+        return wanted
+    end = low if wanted <= low else high
+    return end if end in ends else math.sqrt(low * high)
+
+
+def _slope(places: Sequence[tuple[float, float]], before: float) -> float:
+    """That of the last two places, (log σ, ε), in logarithms and within reason: −3/ε where sigma is small, steep where ε is
+    nearly 0."""
+    if len(places) < 2 or abs(places[-1][0] - places[-2][0]) < 1e-9:
+        return before
+    (x0, y0), (x1, y1) = ((x, math.log(max(y, _LEAST))) for x, y in places[-2:])
+    return min(max((y1 - y0) / (x1 - x0), _STEEPEST), _FLATTEST)
+
+
+def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) -> float:
+    """log σ for the ε wanted: on log ε against log σ, and where ε is nearly 0 and that is steep on ε itself, which is straight."""
+    x, y = places[-1]
+    if slope < _STRAIGHT and len(places) > 1 and y != places[-2][1]:
+        x0, y0 = places[-2]
+        return x + min(max((wanted - y) * (x - x0) / (y - y0), -_LONGEST), _LONGEST)
+    return x + _step(math.log(wanted / max(y, _LEAST)), slope)
+
+
+def _step(rise: float, slope: float) -> float:
+    """How far log σ is to move for log ε to rise by so much."""
+    return min(max(rise / slope, -_LONGEST), _LONGEST)
 
 
 def _first_ratio(request: _Request, epsilon: float) -> float:
     """sigma/sensitivity to start from: that of the known law that reaches `epsilon` with the least noise; where this is the
     Gaussian law a little less, for ours is then better."""
     uses = request.compositions * request.touched
-    low, high = math.log(SMALLEST_RATIO), math.log(LARGEST_RATIO)
+    low, high = math.log(_FEW_HUNDREDTHS), math.log(LARGEST_RATIO)
     while high - low > 0.01:
         middle = 0.5 * (low + high)
         reached = PrivacyLoss.of(gaussian(math.exp(middle)), 1.0).compose(uses).epsilon(request.delta)
@@ -549,28 +757,32 @@ def _first_ratio(request: _Request, epsilon: float) -> float:
     found = [0.95 * math.exp(high)]
     if request.batch == 1:
         found.append(_known_ratio(laplace, request, epsilon, math.exp(high)))
-    elif request.domain == "real":
+        # Where sigma is small the law is a staircase: σ³ ≈ e^(−ε) for each release, in sensitivities.
+        if epsilon / uses > _STEEP:
+            found.append(math.exp(-epsilon / (3.0 * uses)))
+    else:
         found.append(_known_ratio(lambda ratio: plain_cube(ratio, request.batch, 1.0, "real"), request, epsilon, math.exp(high)))
         if request.batch >= batches.LEAST_SPHERE:
             found.append(_known_ratio(lambda ratio: sphere(ratio, request.batch), request, epsilon, math.exp(high)))
-    return min(max(min(found), SMALLEST_RATIO), LARGEST_RATIO)
+    return min(max(min(found), smallest_ratio(request.domain)), LARGEST_RATIO)
 
 
 def _known_ratio(law: Callable[[float], Noise], request: _Request, epsilon: float, start: float) -> float:
-    """The sigma of a family of joint laws of unit sensitivity that just reaches `epsilon`; +inf where no such law is found."""
-    tried: list[tuple[float, float]] = []
-    ratio, target = start, math.log(epsilon * (1.0 - 0.3 * _CALIBRATED))
+    """The sigma of a family of joint laws of unit sensitivity that about reaches `epsilon`; +inf where no such law is found."""
+    places: list[tuple[float, float]] = []
+    ratio, slope = start, _USUAL_SLOPE
     for _ in range(_KNOWN_ROUNDS):
         try:
             reached = PrivacyLoss.of(law(ratio), 1.0).compose(request.compositions).epsilon(request.delta)
         except FAILURES:
             return math.inf
-        if _calibrated(reached, epsilon):
+        if abs(reached / epsilon - 1.0) < _ROUGHLY:
             return ratio
         if not 0.0 < reached < math.inf:
             return math.inf
-        tried.append((math.log(ratio), math.log(reached)))
-        ratio = _secant(tried, target)
-        if not SMALLEST_RATIO < ratio < LARGEST_RATIO:
+        places.append((math.log(ratio), reached / epsilon))
+        slope = _slope(places, slope)
+        ratio = math.exp(_secant(places, slope, 1.0))
+        if not _FEW_HUNDREDTHS < ratio < LARGEST_RATIO:
             return math.inf
     return ratio

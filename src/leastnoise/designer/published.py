@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from leastnoise.errors import DesignError, InvalidParameterError, one_of, open_unit, positive, positive_integer
+from leastnoise.errors import DesignError, InvalidParameterError, at_least, one_of, open_unit, positive, positive_integer
 from leastnoise.shells import Floats
 
 _MOST_BISECTIONS = 200
@@ -343,7 +343,7 @@ class _Program:
         step, n, r = settings.step, settings.last, settings.tail_ratio
         if domain == "integer" and step != 1.0:
             raise InvalidParameterError("step", step, "to be 1 for the integer domain")
-        m = round(positive("sensitivity", sensitivity) / step)
+        m = round(at_least("sensitivity", sensitivity) / step)
         if m < 1 or abs(m * step - sensitivity) > 1e-9 * sensitivity:
             raise InvalidParameterError("step", step, f"to divide sensitivity={sensitivity} into whole bins")
         if m > n:

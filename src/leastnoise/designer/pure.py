@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -42,9 +43,15 @@ class Staircase:
     budget_slope: float
 
 
+@lru_cache(maxsize=4)  # a design asks for the same one when it chooses its bins, its problem and its certificate
 def best_staircase(dimension: int, shift: int, cost: Cost, budget: float, domain: str) -> Staircase:
     """The staircase of least ε whose cost is the budget."""
-    table = _cubes(dimension, shift, cost, budget, domain, 64)
+    radius = cost.radius(budget)
+    if not radius < math.inf:
+        raise InvalidParameterError("budget", budget, "to be below what the widest noise costs")
+    guess = _usual_loss(dimension, radius / shift)
+    levels = 4 + math.ceil(2.0 * _NEGLIGIBLE / guess)
+    table = _cubes(dimension, shift, cost, budget, domain, levels)
 
     def least_cost(log_epsilon: float) -> float:
         nonlocal table
@@ -53,13 +60,15 @@ def best_staircase(dimension: int, shift: int, cost: Cost, budget: float, domain
             table = _cubes(dimension, shift, cost, budget, domain, 2 * table[0].shape[0])
         return float(np.min(_costs(table, epsilon)))
 
-    low = high = math.log(shift * math.sqrt(dimension)) - 0.5 * math.log(budget)
+    low = high = math.log(guess)
+    move = 0.1
     while least_cost(low) < budget:
-        low -= 1.0
+        low, move = low - move, 2.0 * move
         if low < -60.0:
             raise InvalidParameterError("budget", budget, "to be reachable by a law on the lattice")
+    move = 0.1
     while least_cost(high) > budget:
-        high += 1.0
+        high, move = high + move, 2.0 * move
         if high > 8.0:
             raise InvalidParameterError("budget", budget, "above the cost of the finest law on this lattice; take more bins")
     epsilon = math.exp(brentq(lambda e: math.log(least_cost(e) / budget), low, high, xtol=1e-15, rtol=1e-15))
@@ -73,6 +82,13 @@ def best_staircase(dimension: int, shift: int, cost: Cost, budget: float, domain
     nudge = 1e-5
     slope = nudge * epsilon * 2.0 / (least_cost(math.log(epsilon) + nudge) - least_cost(math.log(epsilon) - nudge))
     return Staircase(epsilon, width, last, log_h, slope)
+
+
+def _usual_loss(dimension: int, ratio: float) -> float:
+    """About the ε of a staircase of the size of a cube of `ratio` sensitivities: to look from."""
+    if ratio >= 1.0:
+        return (dimension + 1.0) / ratio
+    return (dimension + 2.0) * math.log(1.0 / ratio) + dimension + 1.0
 
 
 def proven_loss(

@@ -13,7 +13,7 @@ from leastnoise.designer import newton, pure
 from leastnoise.designer.newton import Settings
 from leastnoise.designer.point import meet_constraints
 from leastnoise.designer.problem import RenyiProblem, bins_per_sensitivity, renyi_problem
-from leastnoise.designer.system import pair_system
+from leastnoise.designer.system import PairSystem, pair_system
 from leastnoise.errors import InvalidParameterError
 from leastnoise.shells import Floats
 
@@ -67,20 +67,25 @@ class RenyiOptimum:
         return self.log_h[self.problem.first :]
 
 
-def solve(problem: RenyiProblem, start: Floats | RenyiOptimum | None = None, settings: Settings | None = None) -> RenyiOptimum:
+def solve(
+    problem: RenyiProblem,
+    start: Floats | RenyiOptimum | None = None,
+    settings: Settings | None = None,
+    system: PairSystem | None = None,
+) -> RenyiOptimum:
     """The optimum of the problem, from its own smooth guess or from the law of a neighbouring order or budget.
 
     `start` is log h for shells 0, 1, … (any length: it is continued along its last slope) or a previous optimum with the same
-    shift.
+    shift; `system` the pairs of the problem, where they are known.
 
     Guarantees: never silent about the gap: `status` is NOT_REACHED whenever it exceeds `settings.acceptable`.
     """
     settings = Settings() if settings is None else settings
     if math.isinf(problem.order):
-        outcome = _staircase_outcome(problem)
+        outcome = _staircase_outcome(problem, system)
     else:
         profile = problem.guess if start is None else _continued(problem, start)
-        outcome = newton.minimise(problem, pair_system(problem), profile, settings)
+        outcome = newton.minimise(problem, pair_system(problem) if system is None else system, profile, settings)
     gap = max(0.0, 1.0 - outcome.lower_bound / outcome.divergence)
     status = Status.NOT_REACHED
     if gap <= settings.acceptable:
@@ -98,10 +103,11 @@ def solve(problem: RenyiProblem, start: Floats | RenyiOptimum | None = None, set
     )
 
 
-def _staircase_outcome(problem: RenyiProblem) -> newton.Outcome:
+def _staircase_outcome(problem: RenyiProblem, system: PairSystem | None) -> newton.Outcome:
     """The staircase the problem was built on, with its loss recomputed from the law and the bound from the certificate."""
     q = meet_constraints(problem, problem.guess)
-    system = pair_system(replace(problem, monotone=True))
+    if system is None or not problem.monotone:
+        system = pair_system(replace(problem, monotone=True))
     loss = float(np.max(q[system.a] - q[system.b] + system.offset))
     data = (problem.dimension, problem.shift, problem.cost, problem.budget, problem.domain)
     stairs = pure.best_staircase(*data)

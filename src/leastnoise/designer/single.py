@@ -29,7 +29,7 @@ Indices = NDArray[np.int64]
 _MOST_SHELLS = 4_000
 _MOST_PAIRS = 3_000
 _SOLVES = 8
-_CLOSE = 1e-5  # of δ
+_CLOSE = 1e-5  # of δ, within which and never above which the program's value is brought
 _BEYOND = 1e-2  # share of δ that the starting law may have outside the window
 
 
@@ -63,14 +63,15 @@ def least_epsilon(problem: RenyiProblem, profile: Floats, epsilon: float, delta:
         if solved is None:
             break
         masses, value, slope = solved
-        if value <= 1.0 + _CLOSE:
+        # Never above δ: a law may have all of it at its end, and is then without any ε at a δ smaller by 1e-9 of itself.
+        if value <= 1.0 - 0.1 * _CLOSE:
             best, high = masses, at
         else:
             low = at
-        if abs(value - 1.0) <= _CLOSE or high - low <= 1e-9 * high:
+        if 1.0 - _CLOSE <= value <= 1.0 - 0.1 * _CLOSE or high - low <= 1e-9 * high:
             break
         drop *= 8.0
-        moved = at + (1.0 - value) / slope if slope < 0.0 else low
+        moved = at + (1.0 - 0.5 * _CLOSE - value) / slope if slope < 0.0 else low
         if not max(low, epsilon * (1.0 - drop) if low == 0.0 else low) < moved < high:
             moved = epsilon * (1.0 - drop) if low == 0.0 and drop < 0.9 else 0.5 * (low + high)
         at = moved

@@ -64,7 +64,7 @@ def starting_profile(
     There (αε ≥ 20 and ε ≥ 1) the optimum is a staircase with soft steps: started from the smooth law σ = 0.1s, α = 64 does
     not converge in 200 steps, from the gathered one it takes 11.
     """
-    rough = shift * math.sqrt(2.0 * dimension / budget)
+    rough = shift * math.sqrt(2.0 * dimension) / deviation(cost, budget)
     if order * rough < (20.0 if rough >= 1.0 else 100.0):
         return smooth_profile(dimension, shift, order, cost, budget, domain, last)
     stairs = pure.best_staircase(dimension, shift, cost, budget, domain)
@@ -86,6 +86,11 @@ def starting_profile(
         return replace(profile, last=profile.last + (stairs.width - 1 - profile.last) % shift)
     slope[max(last - shift, 0) : last] *= soft
     return replace(profile, log_h=-np.concatenate([[0.0], np.cumsum(slope)]))
+
+
+def deviation(cost: Cost, budget: float) -> float:
+    """The size of a law of this cost, as the standard deviation of the uniform law that has it: σ for the quadratic cost."""
+    return cost.radius(budget) / math.sqrt(3.0)
 
 
 def _windowed(
@@ -129,7 +134,8 @@ def _on_window(
     per_shell = cost.per_shell(length, dimension, 1.0, domain)
     log_count = shells.log_shell_count(dimension, np.arange(length + 1))
     rise = np.maximum.accumulate(per_shell - per_shell[0])
-    if budget >= per_shell[-1] / 3.0:
+    share = np.exp(log_count - log_count[-1])
+    if budget >= float(share @ per_shell) / float(np.sum(share)):  # no non-increasing law on so few shells costs as much
         return None
     if budget <= per_shell[0]:
         raise InvalidParameterError(
@@ -146,7 +152,8 @@ def _on_window(
         share = np.exp(log_share - np.max(log_share))
         return math.log(float(np.sum(share * per_shell)) / (float(np.sum(share)) * budget))
 
-    low = high = math.log(shift**2 / budget**2)
+    size = deviation(cost, budget)
+    low = high = 2.0 * math.log(shift / size) - math.log(budget)
     while excess(low) < 0.0:
         low -= 4.0
         if low < -200.0:
@@ -156,7 +163,7 @@ def _on_window(
     # A start: the solver meets the budget exactly, so 1e-4 in κ is plenty.
     log_kappa = high if excess(high) > 0.0 else brentq(excess, low, high, xtol=1e-4)
     slope, log_h = law(log_kappa)
-    if last is not None and length < 40 * math.sqrt(budget) + 40 * shift:
+    if last is not None and length < 40 * size + 40 * shift:
         log_share = law(log_kappa)[1] + log_count
         if (log_share + np.log(per_shell + 1e-300))[-1] > np.max(log_share + np.log(per_shell + 1e-300)) - 7.0:
             return None

@@ -30,7 +30,7 @@ from leastnoise.ball import BallNoise
 from leastnoise.classic import generalized_gaussian
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.designer.design import Design
-from leastnoise.errors import AccountingError, InvalidParameterError, UnsupportedError, open_unit, positive
+from leastnoise.errors import AccountingError, InvalidParameterError, UnsupportedError, at_least, open_unit
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.privacy.ball import ball_loss
@@ -71,7 +71,7 @@ class Use:
         else:
             raise InvalidParameterError("law", type(source).__name__, "to be a Design, an Artefact or a Noise")
         chosen = known[1] if delta is None else open_unit("delta", delta)
-        return Use(noise, known[0] if sensitivity is None else positive("sensitivity", sensitivity), chosen, answers)
+        return Use(noise, known[0] if sensitivity is None else at_least("sensitivity", sensitivity), chosen, answers)
 
     @property
     def stated_delta(self) -> float:
@@ -108,7 +108,7 @@ def as_distance(name: str, value: object) -> Fraction | None:
         return value
     if isinstance(value, (int, np.integer)):
         return Fraction(int(value))
-    return Fraction(float(value)) if math.isfinite(value) else None
+    return Fraction(*value.as_integer_ratio()) if math.isfinite(value) else None
 
 
 @lru_cache(maxsize=64)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.designer.design import Design
-from leastnoise.errors import InvalidFileError, InvalidParameterError, LeastNoiseError, UnsupportedError, positive
+from leastnoise.errors import InvalidFileError, InvalidParameterError, LeastNoiseError, UnsupportedError, at_least, positive
 from leastnoise.extras import required
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import Bounds, PrivacyLoss
@@ -58,10 +58,11 @@ def from_pld(pld: Any) -> PrivacyLoss:
     For a symmetric distribution it is the distribution itself. For an asymmetric one, of subsampling for instance, it is the larger
     of the two profiles at every ε; `both_directions` composes the two separately and is tighter.
 
-    Guarantees: as pessimistic as `pld`; its lower bounds are those of `pld`, not of the mechanism behind it.
+    Guarantees: as pessimistic as `pld`; its lower bounds are those of `pld`, not of the mechanism behind it, and of an asymmetric
+    one those for a person who is removed.
     """
     remove, add = _directions(pld)
-    return PrivacyLoss(((remove if add is None else WorstOf((remove, add)), 1),))
+    return PrivacyLoss(((remove if add is None else WorstOf((remove, add), chosen_anew=False), 1),))
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def _loss_of(law: Noise | Design | PrivacyLoss, sensitivity: float | None) -> Pr
 def _sensitivity(law: Noise | Design, sensitivity: float | None) -> float:
     if sensitivity is None:
         return law.sensitivity if isinstance(law, Design) else 1.0
-    return positive("sensitivity", sensitivity)
+    return at_least("sensitivity", sensitivity)
 
 
 def _pmf(loss: SingleLoss, pitch: float) -> Any:
@@ -266,7 +267,7 @@ def _checked_law(event: Any, attribute: Any, content: Any) -> None:
 
 
 def _checked_sensitivity(value: Any) -> float:
-    return positive("sensitivity", value)
+    return at_least("sensitivity", value)
 
 
 def __getattr__(name: str) -> Any:

@@ -53,7 +53,7 @@ def design_html(design: Design) -> str:
         draws = f"joint draws on {design.blocks} blocks"
     rows = {
         "noise": f"{design.origin}, {noise.domain}, {draws}",
-        "guarantee": f"ε = {above(design.epsilon, 6)} at δ = {design.delta:g}",
+        "guarantee": f"ε = {above(design.epsilon, 6)} at δ = {above(design.delta, 6)}",
         "exact ε above": below(design.epsilon_lower, 6),
         "standard deviation": f"{noise.std:.6g}",
         "± at 95 %": above(noise.interval(0.95)),
@@ -81,7 +81,7 @@ def release_html(release: Release) -> str:
 
     rows = {
         "release": release.plan.name,
-        "guarantee": f"ε = {above(release.epsilon, 6)} at δ = {release.delta:g}",
+        "guarantee": f"ε = {above(release.epsilon, 6)} at δ = {above(release.delta, 6)}",
         "engine": release.engine,
         "entropy": release.entropy,
         **({"before you read the numbers": " ".join(release.cautions)} if release.cautions else {}),
@@ -115,9 +115,9 @@ def ledger_html(ledger: Ledger) -> str:
             (
                 escape(one.name),
                 escape(one.rule),
-                f"{one.delta:g}",
-                f"{one.spent:.4g}",
-                f"{one.epsilon:.4g}",
+                above(one.delta, 6),
+                above(one.spent),
+                below(one.epsilon),
                 gauge_svg(one.spent / one.epsilon),
                 str(one.releases),
             )
@@ -132,7 +132,7 @@ def ledger_html(ledger: Ledger) -> str:
                 str(one.id),
                 escape(one.time),
                 escape(one.dataset),
-                f"{one.epsilon_after:.4g}",
+                above(one.epsilon_after),
                 "spent" if one.result_hash is None else "revealed",
                 escape(" ".join(text for text in (one.note, one.stamp) if text)),
             )

@@ -92,5 +92,6 @@ class _OnIntegers(_OfNoise, stats.rv_discrete):
 def _simulated(noise: Noise, size: Any, generator: Any) -> NDArray[Any]:
     if isinstance(noise, BallNoise):  # one answer is normal times the root of a chi-square; its quantiles take a millisecond each
         radius = np.sqrt(generator.chisquare(noise.dimension + 1, size=size))
-        return np.asarray(noise.scale * radius * generator.standard_normal(size=size))
+        drawn = np.asarray(noise.scale * radius * generator.standard_normal(size=size))
+        return np.floor(drawn + 0.5) if noise.domain == "integer" else drawn
     return noise.quantile(np.maximum(generator.uniform(size=size), _TINY))

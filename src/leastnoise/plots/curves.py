@@ -10,6 +10,7 @@ import numpy as np
 
 from leastnoise.designer.compare import Row
 from leastnoise.designer.design import Design, design
+from leastnoise.digits import above, below
 from leastnoise.errors import InvalidParameterError, positive_integer
 from leastnoise.plots import style
 from leastnoise.plots.subjects import Laws, releases, subjects
@@ -42,7 +43,7 @@ def privacy_curves(
         # By δ, not by ε: the curve of a law of pure differential privacy ends in a vertical drop.
         epsilons = [loss.epsilon(each) for each in deltas]
         largest = max([largest, *filter(math.isfinite, epsilons)])
-        label = subject.name if marked is None else f"{subject.name}: ε = {loss.epsilon(marked):.4g}"
+        label = subject.name if marked is None else f"{subject.name}: ε = {above(loss.epsilon(marked))}"
         ax.plot(epsilons, list(deltas), label=label, **style.line(subject.name))
     if marked is not None:
         ax.axhline(marked, color=style.GREY, lw=0.8)
@@ -142,7 +143,7 @@ def batch_comparison(
     ax.set(
         xlabel="answers released together",
         ylabel=f"ε at δ = {style.power_of_ten(delta)}",
-        title=f"noise of σ = {sigma:g} on every answer, sensitivity {sensitivity:g}",
+        title=f"noise of σ = {sigma:g} on every answer, sensitivity {below(sensitivity, 6)}",
         xlim=(0.0, 1.08 * max(batches)),
     )
     return ax
@@ -225,7 +226,7 @@ def _counted(n: int, word: str) -> str:
 
 
 def use_in_words(compositions: int, batch: int, sensitivity: float) -> str:
-    return f"{_counted(compositions, 'release')} of {_counted(batch, 'answer')}, sensitivity {sensitivity:g}"
+    return f"{_counted(compositions, 'release')} of {_counted(batch, 'answer')}, sensitivity {below(sensitivity, 6)}"
 
 
 def _plain_logarithms(axis: Any) -> None:

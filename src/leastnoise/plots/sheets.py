@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from leastnoise.designer.compare import Row
 from leastnoise.designer.design import Design
+from leastnoise.digits import above, below
 from leastnoise.noise import Noise
 from leastnoise.plots import bars, curves, laws, style
 from leastnoise.plots.style import Sheet
@@ -25,7 +26,7 @@ def design_sheet(best: Design) -> Sheet:
     cost.set_title(f"ε at σ = {best.noise.std:.4g}, δ = {style.power_of_ten(best.delta)}")
     sheet.figure.suptitle(
         f"{best.origin} noise: {curves.use_in_words(best.compositions, best.batch, best.sensitivity)}, "
-        f"ε = {best.epsilon:.4g} at δ = {style.power_of_ten(best.delta)}"
+        f"ε = {above(best.epsilon)} at δ = {style.power_of_ten(best.delta)}"
     )
     return sheet
 
@@ -37,7 +38,7 @@ def compare_sheet(rows: Sequence[Row], *, sigma: float, delta: float) -> Sheet:
     curves.comparison(rows, by="epsilon", ax=left)
     curves.comparison(rows, by="sigma", ax=right)
     left.set_title(f"ε at σ = {sigma:g}, δ = {style.power_of_ten(delta)}")
-    right.set_title(f"σ needed for ε = {rows[0].epsilon_at_sigma:.4g}, δ = {style.power_of_ten(delta)}")
+    right.set_title(f"σ needed for ε = {above(rows[0].epsilon_at_sigma)}, δ = {style.power_of_ten(delta)}")
     return sheet
 
 
@@ -50,7 +51,7 @@ def account_sheet(name: str, noise: Noise, *, delta: float, sensitivity: float, 
     curves.privacy_curves(named, compositions=draws, sensitivity=sensitivity, delta=delta, ax=curve)
     curves.epsilon_by_compositions(named, delta=delta, most=max(draws, 20), sensitivity=sensitivity, ax=sums)
     laws.privacy_loss(named, sensitivity=sensitivity, ax=loss)
-    sheet.figure.suptitle(f"{title}: standard deviation {noise.std:.4g}, sensitivity {sensitivity:g}")
+    sheet.figure.suptitle(f"{title}: standard deviation {noise.std:.4g}, sensitivity {below(sensitivity, 6)}")
     return sheet
 
 

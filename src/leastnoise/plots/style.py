@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError
 from leastnoise.extras import required
 from leastnoise.storage import write_whole
@@ -129,8 +130,8 @@ def check_picture(path: str | PathLike[str]) -> None:
 def power_of_ten(value: float) -> str:
     """10⁻⁶ and the like for a title; 2e-06 where it is no power of ten."""
     exponent = round(math.log10(value))
-    if not math.isclose(value, 10.0**exponent, rel_tol=1e-9):
-        return f"{value:g}"
+    if value != float(f"1e{exponent}"):
+        return above(value, 6)
     return "10" + "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(exponent))
 
 

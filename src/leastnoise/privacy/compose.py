@@ -140,6 +140,8 @@ class Window:
             total = (value + error + beyond) * (1.0 + rounding)
         else:
             total = (value - error - self.lost_above - self._wrapped(at)) * (1.0 - min(rounding, 1.0))
+        if math.isnan(total):  # never known to have happened; certifies nothing
+            return 0.0 if upper else -math.inf
         return self.log_scale - self.theta * at + math.log(total) if total > 0 else -math.inf
 
 

@@ -262,7 +262,7 @@ class PrivacyLoss:
         if any(loss.infinite >= 1.0 for loss, _ in self.parts):
             return 1.0
         exact = -math.expm1(sum(count * math.log1p(-loss.infinite) for loss, count in self.parts))
-        return min(exact * (1.0 + 1e-12), 1.0)
+        return min(exact * (1.0 + 1e-12) + (SMALLEST if exact > 0.0 else 0.0), 1.0)
 
     @property
     def _highest(self) -> float:
@@ -304,9 +304,7 @@ def _joined(parts: tuple[tuple[SingleLoss, int], ...]) -> tuple[tuple[SingleLoss
 
 
 def _worst_table(loss: SingleLoss, theta: float) -> SingleLoss:
-    if isinstance(loss, WorstOf):
-        return max(loss.tables, key=lambda table: table.cumulants(theta)[0])
-    return loss
+    return loss.worst(theta) if isinstance(loss, WorstOf) else loss
 
 
 def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0, never: float | None = None) -> float:

@@ -56,7 +56,7 @@ def table_divergence(table: TableLoss, order: float) -> float:
     if table.infinite > 0 or table.deviation > 0:
         return math.inf
     if math.isinf(order):
-        return table.largest * (1.0 + _ROUNDING)
+        return table.largest * (1.0 + _ROUNDING) + table.loss_rounding
     above = order - 1.0
     if above * table.spread > 600.0:
         return (table.cumulants(above)[0] + table.mass_error) / above * (1.0 + _ROUNDING) + table.loss_rounding

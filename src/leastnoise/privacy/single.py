@@ -76,21 +76,28 @@ class TableLoss:
         """δ(ε), rounded up."""
         moved = np.asarray(epsilon, dtype=np.float64) - self.loss_rounding
         finite = self._finite_profile(moved)
-        some = np.where(np.asarray(epsilon) < self.largest + self.loss_rounding, SMALLEST, 0.0)  # what underflows is not nothing
-        total = np.maximum(finite * (1.0 + self._sum_rounding), some) + self.infinite * (1.0 + 4.0 * ULP)
+        some = np.where(
+            np.asarray(epsilon) < self.largest + self.loss_rounding, self._underflow, 0.0
+        )  # what underflows is not nothing
+        total = finite * (1.0 + self._sum_rounding) + some + self.infinite * (1.0 + 4.0 * ULP)
         return np.asarray(total, dtype=np.float64)
 
     def profile_at_zero(self) -> float:
         """δ(0), rounded up, in one pass: for a single value sorting the losses would take longer than all the rest."""
         rise = -np.expm1(np.minimum(-self.loss_rounding - self.loss, 0.0))
         finite = float(np.sum(np.exp(self.log_p) * rise)) * (1.0 + self._sum_rounding)
-        return max(finite, SMALLEST) + self.infinite * (1.0 + 4.0 * ULP)
+        return finite + self._underflow + self.infinite * (1.0 + 4.0 * ULP)
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         """δ(ε), rounded down."""
         moved = np.asarray(epsilon, dtype=np.float64) + self.loss_rounding
         total = (self._finite_profile(moved) + self.infinite) * (1.0 - self._sum_rounding) - self.raised * (1.0 + 1e-9)
-        return np.asarray(np.maximum(total, 0.0), dtype=np.float64)
+        return np.asarray(np.maximum(total - self._underflow, 0.0), dtype=np.float64)
+
+    @property
+    def _underflow(self) -> float:
+        """The rounding of the sums where they are below the normal range of floats: half a unit for each term and factor."""
+        return SMALLEST * (2 * self.loss.size + 2)
 
     @property
     def _sum_rounding(self) -> float:
@@ -180,7 +187,7 @@ class TableLoss:
         kept = bins < max(first, 1)
         if not np.any(kept) or float(np.max(self.loss[kept])) > _HARDLY_FALLEN * top:
             return self
-        removed = rounded_up(float(np.sum(p[~kept])), self.mass_error, p.size)
+        removed = rounded_up(float(np.sum(p[~kept])), self.mass_error, int(np.sum(~kept)))
         return replace(
             self,
             loss=self.loss[kept],
@@ -235,11 +242,11 @@ class GaussianLoss:
         epsilon = np.asarray(epsilon, dtype=np.float64)
         exact, relative, absolute, u = self._profile(epsilon)
         # Where rounding may be all of the difference (μ below 1e-13) it says nothing, least of all that δ is 0.
-        bound = np.where(relative < 0.5, np.maximum(exact * (1.0 + relative) + absolute, SMALLEST), 1.0)
+        bound = np.where(relative < 0.5, exact * (1.0 + relative) + absolute, 1.0)
         # ∂δ/∂μ = φ(ε/μ − μ/2), which grows up to μ = √(2ε) and is never above φ(0): δ ≤ μ·φ(max(ε/μ − μ/2, 0)) for ε ≥ 0.
         with np.errstate(over="ignore", under="ignore"):
             bell = np.exp(-(np.maximum(u * (1.0 - 8.0 * ULP) - 8.0 * ULP * self.mu, 0.0) ** 2))
-        crude = np.maximum(self.mu / math.sqrt(2.0 * math.pi) * bell * (1.0 + 8.0 * ULP), SMALLEST)
+        crude = self.mu / math.sqrt(2.0 * math.pi) * bell * (1.0 + 8.0 * ULP) + 4.0 * SMALLEST
         return np.asarray(np.minimum(np.minimum(bound, np.where(epsilon >= 0, crude, 1.0)), 1.0), dtype=np.float64)
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
@@ -258,7 +265,7 @@ class GaussianLoss:
             first = np.where(u > 0, bell * special.erfcx(np.maximum(u, 0.0)), special.erfc(u))
             size = np.abs(epsilon) / self.mu + self.mu
             relative = np.minimum(16.0 * ULP * (1.0 + (1.0 + size) / self.mu + size * size), 1.0)
-        absolute = np.where(u > 0, 0.0, 8.0 * ULP)
+        absolute = np.where(u > 0, 4.0 * SMALLEST, 8.0 * ULP)  # at least the rounding below the normal range of floats
         return np.asarray(0.5 * (first - second)), np.asarray(relative), np.asarray(absolute), np.asarray(u)
 
     def share_below_largest(self, theta: float) -> float:
@@ -357,9 +364,14 @@ class LaplaceLoss:
 
 @dataclass(frozen=True, eq=False)
 class WorstOf:
-    """The pointwise maximum of the profiles of several symmetric pairs (the shifts of a law that is not monotone)."""
+    """The pointwise maximum of the profiles of several symmetric pairs (the shifts of a law that is not monotone).
+
+    `chosen_anew` says whether an adversary may choose among them anew in each release, as among shifts. Of the two directions of an
+    asymmetric pair they choose one for all releases: then the first of the tables stands for them in lower bounds.
+    """
 
     tables: tuple[TableLoss, ...]
+    chosen_anew: bool = True
 
     @property
     def infinite(self) -> float:
@@ -367,7 +379,15 @@ class WorstOf:
 
     @property
     def surely_infinite(self) -> float:
-        return max(table.surely_infinite for table in self.tables)
+        return max(table.surely_infinite for table in self._open)
+
+    @property
+    def _open(self) -> tuple[TableLoss, ...]:
+        return self.tables if self.chosen_anew else self.tables[:1]
+
+    def worst(self, theta: float) -> TableLoss:
+        """The table of an adversary that a lower bound may count on: the worst at this tilt."""
+        return max(self._open, key=lambda table: table.cumulants(theta)[0])
 
     @property
     def deviation(self) -> float:
@@ -396,7 +416,7 @@ class WorstOf:
         return self.largest
 
     def without_top(self, mass: float) -> WorstOf:
-        return WorstOf(tuple(table.without_top(mass) for table in self.tables))
+        return replace(self, tables=tuple(table.without_top(mass) for table in self.tables))
 
     def share_below_largest(self, theta: float) -> float:
         return max(self.tables, key=lambda table: table.largest).share_below_largest(theta)
@@ -449,13 +469,13 @@ SingleLoss: TypeAlias = "TableLoss | GaussianLoss | LaplaceLoss | WorstOf | Ball
 
 
 def rounded_up(mass: float, mass_error: float, terms: int) -> float:
-    """A sum of that many rounded probabilities, on the safe side."""
-    return min(mass * (1.0 + mass_error + ULP * (terms + 4)), 1.0)
+    """A sum of that many rounded probabilities, on the safe side; below the normal range each is rounded by a unit at most."""
+    return min(mass * (1.0 + mass_error + ULP * (terms + 4)) + SMALLEST * terms, 1.0)
 
 
 def rounded_by(mass: float, mass_error: float, terms: int) -> float:
     """How far above the truth `rounded_up` may be: what lower bounds leave out."""
-    return 3.0 * mass * (mass_error + ULP * (terms + 4))
+    return 3.0 * (mass * (mass_error + ULP * (terms + 4)) + SMALLEST * terms)
 
 
 def _table_from_masses(loss: NDArray[np.floating], p: Floats, infinite: float) -> TableLoss:

@@ -10,7 +10,7 @@ import numpy as np
 from leastnoise import overlap, shells
 from leastnoise.ball import BallNoise
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
-from leastnoise.errors import AccountingError, UnsupportedError, positive
+from leastnoise.errors import AccountingError, UnsupportedError, at_least
 from leastnoise.lattice import LatticeNoise, is_non_increasing
 from leastnoise.noise import Noise
 from leastnoise.privacy.ball import ball_loss
@@ -45,7 +45,7 @@ NOTHING_SHARED = TableLoss(np.zeros(1), np.full(1, -np.inf), infinite=1.0)
 
 def single_loss(noise: Noise, sensitivity: float) -> SingleLoss:
     """The exact loss of one release of `noise` when one person can move each answer by up to `sensitivity`."""
-    s = positive("sensitivity", sensitivity)
+    s = at_least("sensitivity", sensitivity)
     if isinstance(noise, GaussianNoise):
         return GaussianLoss(_in_range(s / noise.sigma) * (1.0 + 2.0 * ULP))
     if isinstance(noise, LaplaceNoise):
@@ -129,8 +129,8 @@ def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
     if not loss.size:
         return NOTHING_SHARED
     mass = float(np.sum(np.exp(log_h[pairs.i][lost])))
-    infinite = rounded_up(mass, MASS_ROUNDING, pairs.i.size)
-    raised += rounded_by(mass, MASS_ROUNDING, pairs.i.size)
+    infinite = rounded_up(mass, MASS_ROUNDING, int(np.sum(lost)))
+    raised += rounded_by(mass, MASS_ROUNDING, int(np.sum(lost)))
     return TableLoss(loss, log_p, infinite, raised=raised).merged()
 
 
@@ -154,6 +154,7 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
     beyond = faint & (loss > largest + 0.25 * loss_error)  # not those of the tail itself, which are `largest` up to rounding
     raised = float(np.sum(np.exp(log_p[beyond])))
     infinite += raised
+    terms = int(np.sum(lost)) + int(np.sum(beyond))
     rest += float(np.sum(np.exp(log_p[faint & ~beyond])))
     raised += rest
     loss, log_p = loss[~faint], log_p[~faint]
@@ -161,8 +162,8 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
         loss, log_p = np.append(loss, largest), np.append(log_p, math.log(rest))
     if not loss.size:
         return NOTHING_SHARED
-    raised += rounded_by(infinite, mass_error, pairs.i.size)
-    infinite = rounded_up(infinite, mass_error, pairs.i.size)
+    raised += rounded_by(infinite, mass_error, terms)
+    infinite = rounded_up(infinite, mass_error, terms)
     return TableLoss(loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error)
 
 

@@ -69,7 +69,7 @@ from typing import Literal, cast
 import numpy as np
 from scipy import optimize
 
-from leastnoise.errors import InvalidParameterError, one_of, open_unit, positive, positive_integer, real_number
+from leastnoise.errors import InvalidParameterError, at_least, one_of, open_unit, positive, positive_integer, real_number
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.renyi import loss_divergence
@@ -104,7 +104,7 @@ class Spend:
     def __post_init__(self) -> None:
         if not isinstance(self.noise, (Noise, PrivacyLoss)):
             raise InvalidParameterError("noise", type(self.noise).__name__, "to be a noise law or a privacy loss")
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "sensitivity", at_least("sensitivity", self.sensitivity))
         object.__setattr__(self, "uses", positive_integer("uses", self.uses))
         if isinstance(self.noise, PrivacyLoss):
             if self.sensitivity != 1.0:
@@ -227,7 +227,7 @@ def _trimmed(loss: SingleLoss, spare: float) -> SingleLoss:
     if spare <= 0.0:
         return loss
     if isinstance(loss, WorstOf):
-        return WorstOf(tuple(cast(TableLoss, _trimmed(table, spare)) for table in loss.tables))
+        return replace(loss, tables=tuple(cast(TableLoss, _trimmed(table, spare)) for table in loss.tables))
     if not isinstance(loss, TableLoss):
         return loss
     downwards = np.argsort(-loss.loss, kind="stable")
@@ -242,7 +242,7 @@ def _trimmed(loss: SingleLoss, spare: float) -> SingleLoss:
 
 def _without_failures(loss: SingleLoss) -> SingleLoss:
     if isinstance(loss, WorstOf):
-        return WorstOf(tuple(cast(TableLoss, _without_failures(table)) for table in loss.tables))
+        return replace(loss, tables=tuple(cast(TableLoss, _without_failures(table)) for table in loss.tables))
     if isinstance(loss, TableLoss):
         return replace(loss, infinite=0.0, deviation=0.0)
     return loss

@@ -72,3 +72,46 @@ def plain_path(path: str, scratch: Scratch) -> str:
 def quoted(text: str) -> str:
     """A text as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def parquet(connection: Any, paths: Sequence[str]) -> str:
+    """DuckDB's reader of these files, as SQL, with every column under its own name.
+
+    Folders called `name=value` give columns of text, as written: ids that were read as numbers
+    would be one person where 01 and 1 are two. But where a file has such a column itself the folders
+    give none: DuckDB would put their value in the place of the file's own.
+    """
+    listed = f"[{', '.join(quoted(path) for path in paths)}]"
+    query = f"SELECT file_name, name, num_children FROM parquet_schema({listed})"
+    names = _top_names(connection.execute(query).fetchall())
+    for path, own in names.items():
+        check_names(own, path)
+    in_files = {name.casefold() for own in names.values() for name in own}
+    in_folders = [{part.partition("=")[0].casefold() for part in Path(path).parts[:-1] if "=" in part} for path in paths]
+    is_used = all(found == in_folders[0] for found in in_folders) and not in_folders[0] & in_files
+    return f"read_parquet({listed}, hive_partitioning = {str(is_used).lower()}, hive_types_autocast = false)"
+
+
+def _top_names(rows: Sequence[tuple[str, str, int | None]]) -> dict[str, list[str]]:
+    """The names of each file's columns, from the elements of its schema: a tree, each element before its children."""
+    elements: dict[str, list[tuple[str, int]]] = {}
+    for path, name, children in rows:
+        elements.setdefault(path, []).append((name, children or 0))
+    names: dict[str, list[str]] = {}
+    for path, (_, *below) in elements.items():
+        names[path], inside = [], 0
+        for name, children in below:
+            if not inside:
+                names[path].append(name)
+            inside = max(inside - 1, 0) + children
+    return names
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Refuse columns whose names differ only in capitals: DuckDB renames one of them, perhaps to the name of a third."""
+    seen: dict[str, str] = {}
+    for name in names:
+        before = seen.get(name.casefold())
+        if before is not None:
+            raise PlanError(f"{where} has the columns {before!r} and {name!r}, which DuckDB takes for one: rename one of them.")
+        seen[name.casefold()] = name

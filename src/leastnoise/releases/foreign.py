@@ -53,7 +53,7 @@ def loss_from_json(content: Mapping[str, Any]) -> SingleLoss:
     if form == "table" and len(tables) == 1:
         return tables[0]
     if form == "worst" and tables:
-        return WorstOf(tables)
+        return WorstOf(tables, chosen_anew=False)  # the two directions of an asymmetric pair are stored like this
     raise ValueError(f"unknown form of loss {form!r}")
 
 

@@ -26,7 +26,7 @@ from scipy import optimize
 
 from leastnoise import classic
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
-from leastnoise.designer.design import LARGEST_RATIO, SMALLEST_RATIO, design
+from leastnoise.designer.design import LARGEST_RATIO, design, smallest_ratio
 from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
@@ -41,7 +41,7 @@ _CLOSE = 1e-3  # how far below the budget a search over several laws may stop
 _ROUNDS = 14
 _SHORTLIST = 1.06
 _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
-_LARGEST = 0.99 * LARGEST_RATIO
+_SMALLEST, _LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 CHECKS = 0.015  # share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1
 _MOST_CHECKS = 0.1  # of ε for all checks: noise of 14 persons will do
 _AGAIN = 3  # designs that take back what the checks did not need
@@ -123,7 +123,7 @@ class _Spec:
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: very different weights cannot all be had to the letter."""
-        return self.fixed if self.fixed is not None else min(max(scale * self.factor, SMALLEST_RATIO), _LARGEST)
+        return self.fixed if self.fixed is not None else min(max(scale * self.factor, _SMALLEST), _LARGEST)
 
 
 @dataclass(frozen=True)
@@ -201,9 +201,9 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
         wanted = block.sigmas[place]
         sensitivity = block.sensitivities[place]
         ratio = None if wanted is None else min(wanted / sensitivity, _LARGEST)
-        if ratio is not None and ratio < SMALLEST_RATIO:
+        if ratio is not None and ratio < _SMALLEST:
             raise DesignError(
-                f"Expected the wanted sigma of an answer to be at least {SMALLEST_RATIO} of its sensitivity ({sensitivity} "
+                f"Expected the wanted sigma of an answer to be at least {_SMALLEST} of its sensitivity ({sensitivity} "
                 "lattice units): declare a larger sigma."
             )
         classes.setdefault((1.0 if ratio is not None else block.weights[place], ratio), []).append(index)
@@ -414,7 +414,7 @@ def _common(specs: Sequence[_Spec], target: float, delta: float, part: float, st
             )
         return _Found(1.0, laws)
     reached: _Found | None = None
-    low = SMALLEST_RATIO / max(spec.factor for spec in free)
+    low = _SMALLEST / max(spec.factor for spec in free)
     high = _LARGEST / min(spec.factor for spec in free)
     guess = _estimate(specs, target, delta) if start is None else start
     scale = min(max(guess if math.isfinite(guess) else math.sqrt(low * high), low), high)
@@ -472,7 +472,13 @@ def _designed(spec: _Spec, delta: float, *, epsilon: float | None = None, sigma:
     if epsilon is not None:  # more may be allowed than the least noise that can be designed needs: then that is it
         for domain in domains:
             try:
-                made = design(delta=delta, sigma=SMALLEST_RATIO, compositions=spec.uses, batch=spec.batch, domain=domain)
+                made = design(
+                    delta=delta,
+                    sigma=smallest_ratio(domain),
+                    compositions=spec.uses,
+                    batch=spec.batch,
+                    domain=domain,
+                )
             except (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError):
                 continue
             if made.epsilon <= epsilon:

@@ -191,13 +191,15 @@ def _duckdb_table(source: DuckDBTable, scratch: str | PathLike[str] | None) -> T
 def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
     """A file, or a frame, in a DuckDB of its own."""
     if isinstance(source, Frame):
+        frame = _arrow(source.frame)
+        duck.check_names(frame.column_names, "The table")
         connected = duck.connected(folder)
-        connected.con.register("ln_frame", _arrow(source.frame))
+        connected.con.register("ln_frame", frame)
         return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
     paths = [duck.plain_path(path, folder) for path in declared_files(source)]
     connected = duck.connected(folder, readable=paths)
     is_csv = isinstance(source, CsvFile)
-    reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else _read_parquet(paths)
+    reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else duck.parquet(connected.con, paths)
     connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
     advice = _CSV_ADVICE if is_csv else ""
     return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, collations=False)
@@ -269,10 +271,6 @@ def _in_postgres(connected: Any, names: list[tuple[str | None, str]]) -> Any:
             space = operations.Namespace(catalog=None, database=found[0])
             return operations.DatabaseTable(name, schema=columns, source=connected, namespace=space).to_expr()
     raise _no_table(".".join(part for part in names[-1] if part))
-
-
-def _read_parquet(paths: list[str]) -> str:
-    return f"read_parquet([{', '.join(duck.quoted(path) for path in paths)}])"
 
 
 def _read_csv(source: CsvFile, path: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cost as costs
-from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError, open_unit, positive, positive_integer
+from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError, at_least, open_unit, positive, positive_integer
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.privacy.compose import Settings
@@ -84,7 +84,7 @@ def exact(
     """
     law = lattice_form(noise)
     delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
-    sensitivity, tolerance = positive("sensitivity", sensitivity), positive("tolerance", tolerance)
+    sensitivity, tolerance = at_least("sensitivity", sensitivity), positive("tolerance", tolerance)
     if bits is not None and bits not in BITS:
         raise InvalidParameterError("bits", bits, "to be 64, 128 or None")
     already = integer_weights(law)

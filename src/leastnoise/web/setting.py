@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leastnoise.designer.design import LARGEST_RATIO, SMALLEST_RATIO
+from leastnoise.designer.design import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import LeastNoiseError
 from leastnoise.noise import Domain
 
@@ -82,8 +82,9 @@ def setting_from(query: Mapping[str, str]) -> Setting:
     if domain == "integer" and sensitivity is not None and sensitivity != int(sensitivity):
         errors["sensitivity"] = "Whole-number answers move by whole numbers: the sensitivity must be 1, 2, 3, …"
     sigma = numbers.get("sigma")
-    if sigma is not None and sensitivity is not None and not SMALLEST_RATIO <= sigma / sensitivity <= LARGEST_RATIO:
-        low, high = SMALLEST_RATIO * sensitivity, LARGEST_RATIO * sensitivity
+    smallest = smallest_ratio("integer" if domain == "integer" else "real")
+    if sigma is not None and sensitivity is not None and not smallest <= sigma / sensitivity <= LARGEST_RATIO:
+        low, high = smallest * sensitivity, LARGEST_RATIO * sensitivity
         errors["sigma"] = f"With this sensitivity the standard deviation must be between {low:g} and {high:g}."
     if errors:
         raise InvalidSettingError(errors)

@@ -19,7 +19,7 @@ from leastnoise.classic import cube, gaussian, laplace
 from leastnoise.cost import quadratic
 from leastnoise.designer.artefacts import artefact_of
 from leastnoise.designer.compare import least_sigma
-from leastnoise.designer.design import SMALLEST_RATIO, Design, design
+from leastnoise.designer.design import Design, design
 from leastnoise.designer.rivals import Rival, known_laws, rivals
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.noise import Noise
@@ -33,6 +33,7 @@ _REACH = 6.0  # standard deviations that the picture of the laws shows on each s
 _POINTS = 240
 _CURVE_POINTS = 25
 _SHARES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+_LEAST_NEEDED = 0.05  # of the sensitivity: where the standard deviation of a known law is looked for first
 _OURS = "this design"
 _NUMBERS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 100, 150, 200, 300, 500, 1000)
 
@@ -202,7 +203,7 @@ def _cube(sigma: float, batch: int, sensitivity: float) -> Callable[[], Noise]:
 
 def _needed(build: Callable[[float], Noise], epsilon: float, setting: Setting) -> float | None:
     """The standard deviation the law needs, looked for from the smallest upwards."""
-    start = SMALLEST_RATIO * setting.sensitivity
+    start = _LEAST_NEEDED * setting.sensitivity
     for stretch in range(4):
         found = least_sigma(build, epsilon, start * 20.0**stretch, setting.sensitivity, setting.delta, setting.answers)
         if found is not None:

@@ -1,0 +1,78 @@
+"""Designs over the whole range that is stated: what each needs, how long it takes, what it gains on the best known law.
+
+python -m benchmarks whole_range             everything, about ten minutes
+python benchmarks/whole_range.py --quick     two values of δ and four of ε, and the settings of several answers thinned likewise
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from leastnoise import design
+from leastnoise.cost import Cost, absolute, custom, power, quadratic
+from leastnoise.errors import LeastNoiseError
+
+DELTAS = (0.25, 1e-2, 1e-6, 3e-9, 1e-15)
+EPSILONS = (0.01, 0.1, 0.5, 1.0, 3.0, 9.85, 20.0, 50.0)
+RATIOS = (0.002, 0.05, 0.5, 5.0, 100.0, 1000.0)
+SHOWN = 10  # of the slowest
+
+
+def costs() -> tuple[Cost, ...]:
+    """Powers from the least to the greatest growth, one that is bounded and one that hardly grows."""
+    return (
+        *(absolute(), power(1.5), quadratic(), power(4.0), power(8.0)),
+        custom(lambda z: np.minimum(np.abs(z), 5.0), growth=0.0, name="min(|z|, 5)"),
+        custom(lambda z: np.log1p(np.abs(z)), growth=1.0, name="log(1 + |z|)"),
+    )
+
+
+def requests(quick: bool) -> Iterator[dict[str, Any]]:
+    """One release of one answer for every cost; then several answers and releases at the quadratic one."""
+    deltas = DELTAS[::2] if quick else DELTAS
+    epsilons, ratios = (EPSILONS[::2], RATIOS[::2]) if quick else (EPSILONS, RATIOS)
+    for cost, delta in itertools.product(costs(), deltas):
+        yield from ({"cost": cost, "delta": delta, "epsilon": epsilon} for epsilon in epsilons)
+        yield from ({"cost": cost, "delta": delta, "sigma": ratio} for ratio in ratios)
+    several = ((1, 1), (2, 1), (10, 1), (60, 1), (1, 3), (1, 30))
+    for domain, (batch, compositions) in itertools.product(("real", "integer"), several):
+        for delta, epsilon in itertools.product(deltas, epsilons):
+            yield {"domain": domain, "batch": batch, "compositions": compositions, "delta": delta, "epsilon": epsilon}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    # As one of several benchmarks the names are theirs.
+    quick = parser.parse_known_args(sys.argv[1:])[0].quick
+    slowest: list[tuple[float, str]] = []
+    print(f"{'request':66} {'σ':>10} {'ε':>9} {'law':>18} {'best known':>18} {'gain of ε':>9} {'CPU s':>6}")
+    for request in requests(quick):
+        shown = ", ".join(f"{key}={value.name if isinstance(value, Cost) else value}" for key, value in request.items())
+        begin = time.process_time()
+        try:
+            best = design(**request)
+        except LeastNoiseError as error:
+            found = str(error)
+        else:
+            name, rival = next(iter(best.rivals.items()), ("none", best.epsilon))
+            gain = 100.0 * (1.0 - best.epsilon / rival) if rival > 0.0 else 0.0
+            found = f"{best.sigma:10.5g} {best.epsilon:9.5g} {best.origin:>18} {name:>18} {gain:7.2f} %"
+        seconds = time.process_time() - begin
+        slowest.append((seconds, shown))
+        print(f"{shown:66} {found} {seconds:6.2f}", flush=True)
+    total = sum(seconds for seconds, _ in slowest)
+    print(f"\n{len(slowest)} designs, {total:.0f} s; the slowest:")
+    for seconds, shown in sorted(slowest, reverse=True)[:SHOWN]:
+        print(f"  {seconds:6.2f} s  {shown}")
+
+
+if __name__ == "__main__":
+    main()
