@@ -208,7 +208,11 @@ BY = {"g": ["a", "b", "c", "d", "e"]}
 )
 def test_sensitivities_by_hand(statistic, unit, relation, expected, touched):
     block, *checks = blocks(Plan("s", None, relation, (statistic,), 1.0, 1e-6, **unit))
-    assert [check.touched for check in checks] == ([] if statistic.column is None else [1])
+    cells = [answer.measure for check in checks for answer in check.answers]
+    assert cells.count("unreadable") == cells.count("clipped") == (statistic.column is not None)
+    assert ("left out" in cells) == ("person" in unit)
+    # Everybody is in one cell: who is replaced leaves one and enters another.
+    assert [check.touched for check in checks] == ([1 if relation == "add/remove" else min(2, len(cells))] if cells else [])
     assert block.sensitivities == expected
     assert block.touched == touched
 

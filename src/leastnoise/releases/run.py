@@ -17,7 +17,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
@@ -47,6 +47,18 @@ from leastnoise.storage import write_whole
 Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Where the ledger stands after a release: what its data set has spent in all, of what, and the head that proves it."""
+
+    dataset: str
+    releases: int
+    spent: float
+    epsilon: float
+    delta: float
+    head: str
+
+
 @dataclass(frozen=True, eq=False)
 class Release:
     """Published statistics and what they cost. Everything in it may be shown to anyone.
@@ -62,6 +74,7 @@ class Release:
     entropy: str
     published: str
     entry: int | None = None
+    standing: Standing | None = None
 
     @property
     def epsilon(self) -> float:
@@ -109,6 +122,8 @@ class Release:
             "post_processing": list(self.plan.postprocess),
             "entropy": self.entropy,
             "ledger_entry": self.entry,
+            "ledger": None if self.standing is None else asdict(self.standing),
+            "bounds": report.bounds(self),
             "statistics": [row.as_dict() for row in self.rows],
             "registry": report.registry(self),
         }
@@ -212,6 +227,7 @@ def release(
     done = Release(wanted, found, made, opened.engine, stamp_of(source), stamp, entry)
     if ledger is not None and entry is not None:
         ledger.release_done(entry, done.hash)
+        done = replace(done, standing=_standing(ledger, dataset))
     told("adding noise", 1.0)
     return done
 
@@ -230,6 +246,11 @@ def _refuse(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: E
         raise BudgetExceededError(dataset, refused.budget, refused.spent, refused.asked, reason) from None
     except LedgerError as refused:
         raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
+
+
+def _standing(ledger: Ledger, dataset: str) -> Standing:
+    account = ledger.dataset(dataset)
+    return Standing(dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head)
 
 
 def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress) -> list[Counts]:

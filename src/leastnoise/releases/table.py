@@ -42,11 +42,12 @@ from typing import Any, TypeVar
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import duck
-from leastnoise.releases.expressions import check_key, comparable, key_label, md5, place, text, unreadable
+from leastnoise.releases.expressions import beyond, check_key, comparable, key_label, md5, place, text, unreadable
+from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
-from leastnoise.releases.sensitivity import Answer, Block, bounds, is_unreadable
+from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks
 from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
 from leastnoise.texts import shown
 
@@ -398,7 +399,7 @@ def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float]
 
 def query(plan: Plan, table: Table, block: Block) -> Any:
     """The aggregate of one block as an ibis expression."""
-    return unreadable_query(plan, table, block) if is_unreadable(block) else bounded_query(plan, table, block)
+    return checks_query(plan, table, block) if is_checks(block) else bounded_query(plan, table, block)
 
 
 def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
@@ -490,47 +491,82 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
     return first_rows(view, [], limit.rows) if overall else view
 
 
-def unreadable_query(plan: Plan, table: Table, block: Block) -> Any:
-    """How many persons have a value that is there and is no number, each counted under one column.
+def checks_query(plan: Plan, table: Table, block: Block) -> Any:
+    """How many persons have an unreadable value, a clipped one, or rows that are left out: each counted once.
 
-    Of several such columns the one with the least digest of salt, person (or row) and column counts,
-    so that all of them have their share.
+    An unreadable value comes first. Of several that are left the one with the least digest of salt,
+    person (or row) and number counts, so that all of them have their share.
     """
     ibis = extra("ibis", "tables")
-    names = [answer.column for answer in block.answers]
-    flags = {f"ln_bad{i}": unreadable(ibis, table, name) for i, name in enumerate(names)}
-    person = _person(ibis, plan, table)
-    row = {} if person or len(names) == 1 else {"ln_row": _row_text(ibis, table, names)}
-    view = table.expression.select(**flags, **person, **row)
-    bad = view.ln_bad0
-    for i in range(1, len(names)):
-        bad = bad | view[f"ln_bad{i}"]
-    view = view.filter(bad)
-    if plan.person is not None:
+    columns = {}
+    for i, answer in enumerate(block.answers):
+        if answer.measure == "unreadable":
+            columns[f"ln_bad{i}"] = unreadable(ibis, table, answer.column)
+        elif answer.values is not None:
+            columns[f"ln_bad{i}"] = beyond(ibis, table, answer.values)
+        elif answer.group_by:
+            columns[f"ln_group{i}"] = _group_text(ibis, table, answer.group_by)
+    several = len(block.answers) > 1
+    if plan.person is None:
+        row = {"ln_row": _row_text(ibis, table, block)} if several else {}
+        view = table.expression.select(**columns, **row)
+    else:
+        view = table.expression.select(**columns, **_person(ibis, plan, table))
         view = view.filter(view.ln_person.notnull())
-        view = view.group_by("ln_person").aggregate(**{name: view[name].any() for name in flags})
-    if len(names) == 1:
+        found = {f"ln_bad{i}": _has(plan, view, i, answer) for i, answer in enumerate(block.answers)}
+        view = view.group_by("ln_person").aggregate(**found)
+    flags = [view[f"ln_bad{i}"] for i in range(len(block.answers))]
+    any_of_them = flags[0]
+    for flag in flags[1:]:
+        any_of_them = any_of_them | flag
+    view = view.filter(any_of_them)
+    if not several:
         return view.aggregate(ln_bad0=view.count())
     who = view.ln_row if plan.person is None else _escaped(text(ibis, table, view.ln_person))
     start = ibis.literal(_escaped_text(plan.salt) + "|") + who + "|"
     never = ibis.literal("z")  # after every digit of a digest
-    orders = {f"ln_order{i}": view[f"ln_bad{i}"].ifelse(md5(ibis, start + str(i)).left(_DIGITS), never) for i in range(len(names))}
+    orders = {}
+    for i, answer in enumerate(block.answers):
+        first = ibis.literal("0" if answer.measure == "unreadable" else "1")
+        orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(first + md5(ibis, start + str(i)).left(_DIGITS), never)
     view = view.mutate(**orders)
     view = view.mutate(ln_least=ibis.least(*(view[name] for name in orders)))
     # The first of equal digests: a person is counted once, whatever the digests are.
-    found = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in range(len(names))), else_=-1)
-    view = view.mutate(ln_column=found)
-    return view.aggregate(**{name: (view.ln_column == i).sum() for i, name in enumerate(flags)})
+    places = range(len(block.answers))
+    chosen = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in places), else_=-1)
+    view = view.mutate(ln_column=chosen)
+    return view.aggregate(**{f"ln_bad{i}": (view.ln_column == i).sum() for i in places})
 
 
-def _row_text(ibis: Any, table: Table, names: list[str]) -> Any:
-    """What stands in the columns of text among these, as one text."""
+def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
+    """Whether a check applies to a person, over all of that person's rows."""
+    if answer.measure != "left out":
+        return view[f"ln_bad{i}"].any()
+    if answer.group_by:
+        return view[f"ln_group{i}"].nunique() > bounds(plan, answer.group_by).groups
+    return view.count() > bounds(plan, ()).rows
+
+
+def _group_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
+    """The declared group of a row as one text; null where it is in none."""
+    words = [_escaped(text(ibis, table, key_label(ibis, table, key))) for key in group_by]
+    joined = words[0]
+    for word in words[1:]:
+        joined = joined + "|" + word
+    return comparable(ibis, table, joined)
+
+
+def _row_text(ibis: Any, table: Table, block: Block) -> Any:
+    """What stands in the columns of text among these, and the places of the numbers, as one text."""
     words = ibis.literal("")
-    for name in names:
-        column = table.expression[name]
-        if column.type().is_string():
-            written = text(ibis, table, comparable(ibis, table, column))
-            words = words + ibis.coalesce(_escaped(written), ibis.literal("-")) + "|"
+    for answer in block.answers:
+        if answer.values is not None:
+            found = place(ibis, table, answer.values).cast("string")
+        elif table.expression[answer.column].type().is_string():
+            found = _escaped(text(ibis, table, comparable(ibis, table, table.expression[answer.column])))
+        else:
+            continue
+        words = words + ibis.coalesce(found, ibis.literal("-")) + "|"
     return words
 
 
@@ -548,7 +584,7 @@ def _places(block: Block) -> list[Values]:
 
 def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
     empty: dict[str, Any] = {}
-    if is_unreadable(block):
+    if is_checks(block):
         row = found[0] if found else empty
         return {(): tuple(int(row.get(f"ln_bad{i}") or 0) for i in range(len(block.answers)))}
     places = _places(block)
