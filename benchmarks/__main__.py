@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME …]`: run every benchmark module, or the named ones, each printing its table.
 
-`mutants`, which is no benchmark but half an hour of tests, runs only when it is named.
+`mutants`, which is no benchmark but half an hour of tests, and `fuzz`, ten minutes of hostile files, run only when
+they are named.
 `python -m benchmarks audit --option …` hands the options to the audit.
 """
 
@@ -22,7 +23,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(f"Unknown benchmark {', '.join(sorted(unknown))}; known: {', '.join(known)}.")
     if options and names != ["audit"]:
         sys.exit(f"Unknown option {options[0]}: only `python -m benchmarks audit` takes options.")
-    for name in names or [name for name in known if name != "mutants"]:
+    for name in names or [name for name in known if name not in ("fuzz", "mutants")]:
         print(f"\n## {name}\n", flush=True)
         run = importlib.import_module(f"benchmarks.{name}").main
         run(options) if options else run()

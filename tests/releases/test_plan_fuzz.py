@@ -14,13 +14,13 @@ pa = pytest.importorskip("pyarrow")
 from leastnoise.errors import LeastNoiseError  # noqa: E402
 from leastnoise.releases.plan_file import plan_from  # noqa: E402
 from leastnoise.releases.sensitivity import blocks  # noqa: E402
-from leastnoise.releases.table import aggregate, open_table  # noqa: E402
+from leastnoise.releases.table import aggregate, no_rows, open_table  # noqa: E402
 
 SECRETS = ("SECRETNAME", "987654321", "31415.92653")
 INJECTED = [
     "x'; DROP TABLE t; --",
     'x"; SELECT 1; --',
-    "é\u202eß 数",
+    "éß 数",
     "a b",
     "`x`",
     "{x}",
@@ -128,7 +128,8 @@ def table(rng, names):
         )(),
         "g": rng.choice(
             [
-                lambda: pa.array([rng.choice(["A", "B", "SECRETNAME", None, *INJECTED]) for _ in range(size)], pa.string()),
+                *[lambda: pa.array([rng.choice(["A", "B", "SECRETNAME", None, *INJECTED]) for _ in range(size)], pa.string())]
+                * 4,  # keys of text are for a column of text
                 lambda: pa.array([987654321] * size, pa.int64()),
                 lambda: pa.array([True] * size, pa.bool_()),
                 lambda: pa.array([1.5] * size, pa.float64()),
@@ -167,7 +168,7 @@ def test_a_thousand_broken_plans_and_tables():
             finally:
                 opened.close()
             stage = "integers"
-            assert all(set(counts) == set(block.groups) for counts, block in zip(found, asked, strict=True))
+            assert all(set(counts) == set(no_rows(block)) for counts, block in zip(found, asked, strict=True))
         except LeastNoiseError as error:
             told = tell(error)
             assert not any(secret in told for secret in SECRETS), told

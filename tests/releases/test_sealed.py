@@ -1,8 +1,11 @@
 """A sealed scan reads the table and nothing else, gives the same numbers, and never runs unsealed."""
 
+import ctypes
 import errno
+import io
 import json
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -391,3 +394,94 @@ def test_the_errors_of_the_system_are_sentences(monkeypatch):
         seal._call("prctl", 10**6, 0, 0, 0, 0)
     with pytest.raises(UnsupportedError, match="could still read a file"):
         seal._prove()
+
+
+def interpreted(code, machine, number):
+    """What a filter of calls gives: the few instructions that it is made of."""
+    steps = list(struct.iter_unpack("=HBBI", code))
+    value, at = 0, 0
+    while True:
+        kind, then, otherwise, k = steps[at]
+        at += 1
+        if kind == 0x20:  # load: the number of the call, or the processor
+            value = {0: number, 4: machine}[k]
+        elif kind == 0x06:
+            return k
+        else:
+            at += then if (value == k if kind == 0x15 else value >= k) else otherwise
+
+
+@pytest.mark.parametrize("machine", seal._CALLS)
+def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, monkeypatch):
+    found = []
+    monkeypatch.setattr(seal, "_call", lambda name, *arguments: found.append((name, arguments)))
+    seal._close_calls(machine)
+    ((name, (_, _, program, _, _)),) = found
+    assert name == "prctl"
+    length = program._obj.length
+    code = ctypes.string_at(ctypes.cast(ctypes.addressof(program._obj) + 8, ctypes.POINTER(ctypes.c_void_p))[0], 8 * length)
+    kind, refused = seal._CALLS[machine]
+    for number in range(1000):
+        assert interpreted(code, kind, number) == (seal._REFUSE if number in refused else seal._ALLOW), number
+    for number in (0, 1, 41, 512):  # the other numbering of x86-64
+        assert interpreted(code, kind, 0x40000000 + number) == seal._REFUSE
+    for other in (0, 0x40000003, 0xC00000B8):
+        assert interpreted(code, other, 0) == seal._KILL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="handles of paths are those of Linux")
+@pytest.mark.parametrize("version", range(1, 9))
+def test_every_right_that_a_version_knows_is_closed(version, tmp_path, monkeypatch):
+    calls = []
+
+    def call(name, number, *arguments):
+        calls.append((number, arguments))
+        return os.open(os.devnull, os.O_RDONLY)
+
+    monkeypatch.setattr(seal, "_call", call)
+    monkeypatch.setattr(seal, "_landlock", lambda: version)
+    (tmp_path / "table").write_text("")
+    seal._close_files([str(tmp_path / "table")], [str(tmp_path)], ["/"])
+    assert [number for number, _ in calls] == [444, 445, 445, 445, 446]
+    told, size, _ = calls[0][1]
+    handled, network, scoped = struct.unpack("=QQQ", told)
+    assert handled == 2 ** {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16) - 1
+    assert (network, scoped) == (3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    assert size == {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}.get(version, 24)
+    granted = [struct.unpack("=Qi", rule[2])[0] for _, rule in calls[1:4]]
+    assert granted[:2] == [1 << 2, 1 << 3]  # read the file, list the folder
+    assert granted[2] & handled == granted[2]
+    assert not granted[2] & 1  # nothing is run
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv without header", "gzip", "parquet", "pattern", "duckdb"])
+def test_what_a_child_does_but_for_the_seal(kind, tmp_path, monkeypatch):
+    """In this process: loads by an example of the same kind, asks for the right doors, tries, says, counts."""
+    wanted = plan(written(kind, tmp_path), tmp_path)
+    place = tmp_path / "scratch"
+    place.mkdir()
+    asked, said = [], []
+    monkeypatch.setattr(sealed.metadata, "version", sealed.metadata.version)  # put back at the end
+    monkeypatch.setattr(seal, "seal", lambda *doors: asked.append(doors))
+    monkeypatch.setattr(sealed.sys, "stdin", io.TextIOWrapper(io.BytesIO(b"0\n1\n")))
+    sealed._warm_up(wanted, blocks(wanted), str(place))
+    sealed._count(wanted, blocks(wanted), str(place), lambda name, value: said.append((name, value)))
+    ((readable, writable, listed),) = asked
+    files = [path for path in readable if not path.startswith(("/proc/", "/sys/"))]
+    assert files == [str(tmp_path / name) for name in sorted(os.listdir(tmp_path)) if name in TABLES[kind]]
+    assert writable == [str(place)]
+    assert listed == ([str(tmp_path)] if kind == "pattern" else [])
+    assert said[0] == ("opened", True)
+    assert [name for name, _ in said if name != "share"] == ["opened", "counts", "counts"]
+
+
+TABLES = {"csv": ["t.csv"], "csv without header": ["t.csv"], "gzip": ["t.csv.gz"], "parquet": ["t1.parquet"]}
+TABLES |= {"pattern": ["t1.parquet", "t[2].parquet"], "duckdb": ["t.db"]}
+
+
+def test_what_fails_in_a_child_is_said(tmp_path):
+    said = []
+    for error in (PlanError("no column"), ValueError("PRIVATE")):
+        with sealed._failures_said(lambda name, value: said.append((name, value))):
+            raise error
+    assert said == [("failed", ["PlanError", "no column"]), ("failed", ["EngineError", "The sealed scan failed (ValueError)."])]

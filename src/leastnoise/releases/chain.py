@@ -318,7 +318,9 @@ def events(connection: sqlite3.Connection, after: int = 0) -> Iterator[Event]:
 def head(connection: sqlite3.Connection) -> tuple[int, str]:
     """Id and hash that the newest event should have."""
     row = connection.execute("SELECT id, hash FROM head").fetchone()
-    return (int(row[0]), str(row[1])) if row else (0, START)
+    if row is None:
+        return 0, START
+    return row if type(row[0]) is int and isinstance(row[1], str) else (0, "")  # in a damaged file it may be anything
 
 
 def hash_at(connection: sqlite3.Connection, number: int) -> str:

@@ -154,9 +154,11 @@ def _at(ibis: Any, source: Connection, scratch: str | PathLike[str] | None) -> T
     if found.engine == "duckdb":
         return _duckdb_table(DuckDBTable(found.told["path"], source.table), scratch)
     if found.engine == "spark":
-        extra("pyspark", "spark")
+        running = extra("pyspark.sql", "spark").SparkSession.getActiveSession()
         connected = ibis.pyspark.connect()
-        return Table(_named(connected, source.table), connected.name, connected.disconnect)
+        # To disconnect is to stop the session, and one that was there before is not ours to stop.
+        close = connected.disconnect if running is None else _nothing
+        return Table(_named(connected, source.table), connected.name, close)
     extra("psycopg", "postgres")
     told = {_IBIS_NAMES.get(name, name): value for name, value in found.told.items()}
     connected = ibis.postgres.connect(**told)

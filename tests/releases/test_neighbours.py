@@ -1,0 +1,232 @@
+"""Nothing that can be observed of a release depends on the table but through the noisy numbers.
+
+Pairs of neighbouring tables are released by the command line with the same seeded noise. The second of each pair is given
+the noisy numbers of the first in the place of its own; whatever else differs then has come from the rows by another way:
+what is printed, the exit code, every byte of every file, the events of the ledger, the random bytes that were taken.
+"""
+
+import os
+import random
+import shutil
+import sqlite3
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+from click.testing import CliRunner
+
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("ibis")
+pytest.importorskip("pyarrow")
+
+from leastnoise.cli import main  # noqa: E402
+from leastnoise.releases import chain, run  # noqa: E402
+from leastnoise.releases.ledger import Ledger  # noqa: E402
+from leastnoise.releases.mechanism import mechanism  # noqa: E402
+from leastnoise.sampling.entropy import InsecureSeededEntropy  # noqa: E402
+from releases import engines  # noqa: E402
+
+PERSONS = """\
+person = "id"
+rows_per_person = 3
+groups_per_person = 2
+"""
+ROWS = "one_row_per_person = true\n"
+STATISTICS = """\
+[[statistic]]
+kind = "count"
+[[statistic]]
+kind = "mean"
+column = "x"
+lower = 0
+upper = 100
+pitch = 1
+missing = "drop"
+[[statistic]]
+kind = "histogram"
+group_by = { g = ["A", "B"] }
+"""
+PLANS = {
+    "persons": ("add/remove", PERSONS, ""),
+    "persons replaced": ("replace", PERSONS, 'postprocess = ["non-negative", "integer"]\n'),
+    "rows": ("add/remove", ROWS, 'postprocess = ["non-negative"]\n'),
+}
+IDS = ["p1", "p2", "P1", "p1 ", "é", "", None]
+NUMBERS = ["1", "2.5", "-7", " 3 ", "1e2", "99999999999", "1e999", "-inf", "NaN", "abc", "", "0x1", None, "'; --", "1" * 400]
+KEYS = ["A", "B", "C", "a", " A", "", None, "secret"]
+
+
+def plan_text(kind, source):
+    relation, bounds, more = PLANS[kind]
+    head = f'name = "neighbours"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "{relation}"\n{bounds}{more}'
+    return f"{head}[source]\n{source}\n{STATISTICS}"
+
+
+def row(rng, person):
+    return (person, rng.choice(NUMBERS), rng.choice(KEYS))
+
+
+def pair(rng, kind):
+    """Two tables that differ in one person, or one row; the rows of the second in another order."""
+    people = rng.sample(IDS, rng.randrange(4))
+    rows = [row(rng, rng.choice(people)) for _ in range(rng.choice([0, 1, 5, 20]))] if people else []
+    if kind == "rows":
+        other = [row(rng, rng.choice(IDS))]
+        rest = list(rows)
+    else:
+        person = rng.choice([person for person in IDS if person is not None])
+        rest = [one for one in rows if one[0] != person]
+        other = [row(rng, person) for _ in range(rng.choice([0, 1, 2, 9]))]
+        if kind == "persons":
+            rest, other = (rows, []) if not other else (rest, other)
+            rows = [one for one in rows if one[0] != person]  # with the person's rows, and without
+    changed = [*rest, *other]
+    rng.shuffle(changed)
+    return rows, changed
+
+
+_designed = {}
+
+
+def designed(plan):
+    """The noise follows from the plan alone, and is designed once."""
+    if plan.hash not in _designed:
+        _designed[plan.hash] = mechanism(plan)
+    return _designed[plan.hash]
+
+
+class Counted(InsecureSeededEntropy):
+    """Seeded, and counts what is taken from it."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.taken = []
+
+    def take(self, count):
+        self.taken.append(count)
+        return super().take(count)
+
+
+class Now:
+    @staticmethod
+    def now(zone):
+        return datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def observed(folder, number, forced):
+    """All that is seen of one release, and its noisy numbers; with `forced` these are published instead."""
+    shutil.copy(folder.parent / "budget.ledger", folder / "budget.ledger")
+    source, drawn = Counted(number), []
+    noisy = run._noisy
+
+    def noisy_or_forced(made, counts, given):
+        drawn.append(noisy(made, counts, given))
+        return drawn[0] if forced is None else forced
+
+    out = ["r.csv", "r.json", "r.html", "r.parquet"]
+    words = ["release", "../plan.toml", "--ledger", "budget.ledger", *(word for name in out for word in ("--out", name))]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.setattr(run, "_noisy", noisy_or_forced)
+        patched.setattr(run, "chosen", lambda entropy, not_private: source)
+        patched.setattr(run, "mechanism", designed)
+        patched.setattr(run, "datetime", Now)
+        patched.setattr(chain, "now", lambda: "2025-01-01T00:00:00+00:00")
+        done = CliRunner().invoke(main, words, prog_name="leastnoise")
+    connection = sqlite3.connect(folder / "budget.ledger")
+    events = connection.execute("SELECT * FROM events ORDER BY id").fetchall()
+    connection.close()
+    files = {name: (folder / name).read_bytes() for name in sorted(os.listdir(folder)) if name != "budget.ledger"}
+    size = (folder / "budget.ledger").stat().st_size
+    for path in folder.iterdir():
+        path.unlink()
+    return (done.exit_code, done.stdout, done.stderr, files, events, size, source.taken), drawn
+
+
+def compare(tmp_path, kind, source, put, pairs, seed):
+    """Release both tables of many pairs, and find no difference."""
+    (tmp_path / "plan.toml").write_text(plan_text(kind, source), encoding="utf-8")
+    with Ledger(tmp_path / "budget.ledger") as ledger:
+        ledger.open_dataset("neighbours", epsilon=2.0, delta=1e-6)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    rng, moved = random.Random(seed), 0
+    for number in range(pairs):
+        one, other = pair(rng, kind)
+        put(one)
+        before, numbers = observed(folder, number, None)
+        assert before[0] == 0, before[2]
+        assert len(before[3]) == 4
+        put(other)
+        after, others = observed(folder, number, numbers[0])
+        assert after == before, (one, other)
+        moved += numbers != others
+    # Many pairs have other integers, so other noisy numbers: there was something to hide.
+    assert moved > pairs / 3
+
+
+@contextmanager
+def in_duckdb(tmp_path):
+    path = tmp_path / "table.duckdb"
+
+    def put(rows):
+        with duckdb.connect(str(path)) as made:
+            made.execute("CREATE OR REPLACE TABLE t (id VARCHAR, x VARCHAR, g VARCHAR)")
+            if rows:
+                made.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+
+    yield f'duckdb = "{path.as_posix()}"\ntable = "t"', put
+
+
+@pytest.fixture(scope="module")
+def in_postgres():
+    with engines.postgres() as connected:
+        connected.raw_sql("CREATE TABLE t (id text, x text, g text)")
+
+        def put(rows):
+            with connected.con.cursor() as cursor:
+                cursor.execute("TRUNCATE t")
+                cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", rows)
+            connected.con.commit()
+
+        yield f'connection = "{connected.leastnoise_url}"\ntable = "t"', put
+
+
+def _sql(value):
+    return "CAST(NULL AS STRING)" if value is None else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@pytest.fixture(scope="module")
+def in_spark():
+    with engines.spark() as connected:
+
+        def put(rows):
+            lines = [f"SELECT {_sql(one)} AS id, {_sql(x)} AS x, {_sql(g)} AS g" for one, x, g in [*rows, (None, None, None)]]
+            # The last line is there for its types, and taken out again.
+            numbered = [f"{line}, {at} AS place" for at, line in enumerate(lines)]
+            query = f"SELECT id, x, g FROM ({' UNION ALL '.join(numbered)}) WHERE place < {len(rows)}"
+            connected._session.sql(query).createOrReplaceTempView("t")
+
+        yield 'connection = "spark://"\ntable = "t"', put
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_neighbours_on_duckdb(kind, tmp_path):
+    with in_duckdb(tmp_path) as (source, put):
+        compare(tmp_path, kind, source, put, 50, seed=1)
+
+
+@pytest.mark.engines
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", PLANS)
+def test_neighbours_on_postgres(kind, in_postgres, tmp_path):
+    compare(tmp_path, kind, *in_postgres, 35, seed=2)
+
+
+@pytest.mark.engines
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", PLANS)
+def test_neighbours_on_spark(kind, in_spark, tmp_path):
+    compare(tmp_path, kind, *in_spark, 15, seed=3)
