@@ -2,7 +2,7 @@
 
 python examples/demo.py [folder]          (make demo: out/demo)
 
-Needs: pip install "leastnoise[tables,plots]" scikit-learn
+Needs: pip install ".[tables,plots]" scikit-learn
 """
 
 import csv
@@ -92,7 +92,7 @@ def main(folder: Path) -> None:
             plan = write_plan(folder, name, title, bounds, data)
             ledger.open_dataset(name, epsilon=EPSILON, delta=DELTA)
             noise = mechanism(load_plan(plan))  # from the plan alone; release would design it too
-            done[name] = release(plan, ledger=ledger, prepared=noise)
+            done[name] = release(plan, ledger=ledger, prepared=noise, last=True)  # all that may be spent
             true[name] = {(column, ""): float(mean) for column, mean in zip(bounds, data.mean(axis=0), strict=True)}
             show(title, len(data), done[name], true[name])
             done[name].to_html(folder / f"{name}.html")
@@ -143,7 +143,7 @@ def show(title: str, patients: int, done: Release, true: dict[tuple[str, str], f
     std = f"{made.laws[0].noise.std:.3g}"
     print(f"  The noise: {layout_in_words(done)}, its standard deviation {std} times what one patient can change.")
     print(f"  {'':<26}{'true*':>10}   {'released':>9} ± 95 %")
-    for row in done.rows:
+    for row in (one for one in done.rows if (one.statistic, one.group) in true):
         noisy, half = row.shown()
         print(f"  {row.statistic:<26}{true[row.statistic, row.group]:>10.4g}   {noisy:>9} ± {half}")
     print("  * printed because these data are public and this is a demo. A real release never shows it.")

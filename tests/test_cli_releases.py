@@ -90,7 +90,8 @@ def test_a_release_prints_writes_and_spends(desk):
     content = json.loads((desk / "numbers.json").read_text())
     values = {(row["statistic"], row["group"]): row for row in content["statistics"]}
     asked = {("age", ""), ("towns", "town = north"), ("towns", "town = south")}
-    assert set(values) == {*asked, ("rows with other keys", "town"), ("persons with an unreadable value", "age")}
+    checks = {("persons with an unreadable value", "age"), ("persons with a clipped value", "age")}
+    assert set(values) == {*asked, ("rows with other keys", "town"), *checks}
     row = values["towns", "town = south"]
     assert abs(row["value"] - 100) < 8 * row["half_width_95"]  # noise of ±: eight of them is beyond any draw
     with Ledger(desk / "budget.ledger", read_only=True) as book:
@@ -117,7 +118,7 @@ def test_a_preview_reads_nothing_and_spends_nothing(desk):
     assert "would go from epsilon = 0 to " in text.output
     found = json.loads(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview", "--json").stdout)
     assert found["ledger"]["allowed"]
-    checks = ["rows with other keys: town", "persons with an unreadable value: age"]
+    checks = ["rows with other keys: town", "persons with an unreadable value: age", "persons with a clipped value: age"]
     assert [row["statistic"] for row in found["statistics"]] == ["age", "towns", *checks]
     assert found["statistics"][0]["half_width"] > found["statistics"][0]["noise_std"] > 0
     with Ledger(desk / "budget.ledger", read_only=True) as book:
@@ -250,7 +251,7 @@ def test_a_law_spent_by_hand_can_say_which_tables_are_neighbours(desk):
     exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
     common = ("ledger", "spend", book, "people", law, "--plan", "March")
     assert run(*common, "--relation", "add/remove").exit_code == 0
-    assert "costs for different relations do not add up" in refused(run(*common, "--relation", "replace"))
+    assert "costs for different persons or neighbours do not add up" in refused(run(*common, "--relation", "replace"))
     assert run(*common, "--relation", "replace", "--preview").exit_code == 1
     assert run(*common, "--relation", "add/remove").exit_code == 0
 
@@ -268,8 +269,11 @@ def test_a_first_release_is_shown_with_what_it_costs_as_the_last(desk):
     )
     run("ledger", "open", book, "tight", "--epsilon", "1.75", "--delta", "1e-6")
     common = ("ledger", "spend", book, "tight", law, "--plan", "March", "--uses", "10")
-    assert "allowed, but only as the last: nothing will be allowed after it" in run(*common, "--preview").output
-    assert re.search(r"has spent epsilon = 1\.743\d* of 1\.75 .*; nothing more is allowed", run(*common).output)
+    preview = run(*common, "--preview")
+    assert (preview.exit_code, run(*common, "--last", "--preview").exit_code) == (1, 0)
+    assert "allowed only with --last: nothing could be released after it, because it costs epsilon=1.743" in preview.output
+    assert "say so: --last" in refused(run(*common))
+    assert re.search(r"has spent epsilon = 1\.743\d* of 1\.75 .*; nothing is left", run(*common, "--last").output)
     assert "nothing can follow it" in refused(run(*common))
 
 

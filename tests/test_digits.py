@@ -52,10 +52,24 @@ def test_the_interval_contains_the_one_that_is_meant(value: float, half_width: f
         (math.inf, 2.0, "inf ± 2"),
         (3.5, math.inf, "3.5 ± inf"),
         (3.5, 0.0, "3.5 ± 0"),
+        (1204567.25, 0.0, "1,204,567.25 ± 0"),
     ],
 )
 def test_as_people_write_them(value: float, half_width: float, expected: str) -> None:
     assert with_uncertainty(value, half_width) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "half_width", "expected"),
+    [
+        (1204.0, 3.0, ("1,204", "3")),
+        (1204.0, 0.0, ("1,204", "0")),
+        (1204.5, 3.0, ("1,204", "4")),
+        (298713.0, 4193.0, ("298,700", "4,300")),
+    ],
+)
+def test_of_whole_numbers_nothing_finer_than_ones_is_written(value: float, half_width: float, expected: tuple[str, str]) -> None:
+    assert uncertain(value, half_width, whole=True) == expected
 
 
 @pytest.mark.parametrize(

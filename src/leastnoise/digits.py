@@ -29,14 +29,17 @@ def below(value: float, digits: int = 4) -> str:
 def uncertain(value: float, half_width: float, *, whole: bool = False) -> tuple[str, str]:
     """A number and the half-width of its interval, both to the place of the second digit of the half-width.
 
-    The interval that is printed contains the one that is meant. `whole` is for counts: no digits after
-    the point.
+    The interval that is printed contains the one that is meant. `whole`: the number counts
+    something, so nothing finer than ones is written. The explorer's page writes the same in
+    its `format.js`, since the number that is typed there stays in the browser.
     """
-    if not (math.isfinite(value) and math.isfinite(half_width) and half_width > 0.0):
+    if not (math.isfinite(value) and math.isfinite(half_width) and half_width >= 0.0):
         return f"{value:,.6g}", above(half_width, 2)
     with localcontext() as context:
         context.prec = _MOST_DIGITS
         exact, width = Decimal(value), Decimal(half_width)
+        if not width and not whole:
+            return _plain(Decimal(repr(float(value))).normalize()), "0"
         place = Decimal(1).scaleb(max(width.adjusted() - 1, 0 if whole else -80))
         shown = exact.quantize(place, rounding=ROUND_HALF_EVEN)
         reach = (width + abs(shown - exact)).quantize(place, rounding=ROUND_CEILING)

@@ -97,9 +97,10 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
     """
 
     def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
+        more = f"would come to {above(asked, 6)} with it" if math.isfinite(asked) else "with it no epsilon would hold at its delta"
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} "
-            f"and would come to {above(asked, 6)} with it." + (f" {advice}" if advice else "")
+            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} and {more}."
+            + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
         self.budget = budget

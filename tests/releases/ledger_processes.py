@@ -28,7 +28,7 @@ def spend_and_reveal(path: str, revealed: str, token: str, tell: Tell = lambda i
         ledger.open_dataset("patients", **BUDGET)
         while True:
             try:
-                entry = ledger.spend("patients", SPENDS, plan_hash=f"{token}-{done}")
+                entry = ledger.spend("patients", SPENDS, plan_hash=f"{token}-{done}", last=True)
             except BudgetExceededError:
                 return done
             tell(SPENT)

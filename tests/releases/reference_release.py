@@ -5,7 +5,7 @@ import math
 import re
 
 from leastnoise.releases.keys import NUMBER
-from leastnoise.releases.sensitivity import bounds, is_unreadable
+from leastnoise.releases.sensitivity import bounds, is_checks
 
 BLANKS = " \t\r\n\u00a0"
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -125,20 +125,46 @@ def is_unreadable_value(value):
     return isinstance(value, str) and bool(value.strip(BLANKS)) and number(value) is None
 
 
-def unreadable(plan, rows, block):
-    """Each person, or row, under one of the columns in which it has an unreadable value."""
-    names = [answer.column for answer in block.answers]
-    found = [0] * len(names)
+def checked(plan, rows, block):
+    """Each person, or row, under one of the checks: an unreadable value first."""
+    answers = block.answers
+    found = [0] * len(answers)
     if plan.person is None:
-        units = [("".join(row_text(row[name], rows, name) for name in names), [row]) for row in rows]
+        units = [("".join(check_text(answer, row, rows) for answer in answers), [row]) for row in rows]
     else:
         persons = {row[plan.person] for row in rows} - {None}
         units = [(escaped(str(person)), [row for row in rows if row[plan.person] == person]) for person in persons]
     for who, mine in units:
-        bad = [i for i, name in enumerate(names) if any(is_unreadable_value(row[name]) for row in mine)]
+        bad = [i for i, answer in enumerate(answers) if applies(plan, answer, mine)]
         if bad:
-            found[min(bad, key=lambda i: (md5(f"{escaped(plan.salt)}|{who}|{i}"), i))] += 1
+            first = {i: answers[i].measure != "unreadable" for i in bad}
+            found[min(bad, key=lambda i: (first[i], md5(f"{escaped(plan.salt)}|{who}|{i}"), i))] += 1
     return {(): tuple(found)}
+
+
+def applies(plan, answer, mine):
+    if answer.measure == "unreadable":
+        return any(is_unreadable_value(row[answer.column]) for row in mine)
+    if answer.measure == "clipped":
+        return any(is_clipped(answer.values, row[answer.column]) for row in mine)
+    if answer.group_by:
+        inside = {tuple(label(row[key.column], key) for key in answer.group_by) for row in mine}
+        return len([group for group in inside if None not in group]) > bounds(plan, answer.group_by).groups
+    return len(mine) > plan.rows_per_person
+
+
+def is_clipped(values, value):
+    x = number(value)
+    if x is None or math.isnan(x) or (math.isinf(x) and values.infinite == "missing"):
+        return False
+    return not values.lower <= x <= values.upper
+
+
+def check_text(answer, row, rows):
+    if answer.values is None:
+        return row_text(row[answer.column], rows, answer.column)
+    at = place(row[answer.column], answer.values)
+    return ("-" if at is None else str(at - answer.values.first)) + "|"
 
 
 def row_text(value, rows, name):
@@ -149,8 +175,8 @@ def row_text(value, rows, name):
 
 
 def aggregate(plan, rows, block):
-    if is_unreadable(block):
-        return unreadable(plan, rows, block)
+    if is_checks(block):
+        return checked(plan, rows, block)
     kept = kept_rows(plan, rows, block)
     result = {}
     for cell, group in enumerate(block.cells):
@@ -182,7 +208,7 @@ def largest_changes(block, before, after):
     at most what one person touches.
     """
     moved = {group: [abs(x - y) for x, y in zip(before[group], after[group], strict=True)] for group in before}
-    if is_unreadable(block):
+    if is_checks(block):
         assert sum(map(bool, moved[()])) <= block.touched
         assert max(moved[()]) <= 1
         return [float(change) for change in moved[()]]

@@ -74,7 +74,7 @@ def release_without_end(
         while True:
             plan, made = generator.choice(prepared[left[0]])
             try:
-                done = release(plan, table=TABLE, ledger=ledger, prepared=made, progress=progress)
+                done = release(plan, table=TABLE, ledger=ledger, prepared=made, progress=progress, last=True)
             except BudgetExceededError:
                 left = left[1:] or left
                 continue

@@ -157,11 +157,11 @@ def test_checks_cost_less_than_two_percent_of_accuracy(monkeypatch, name, unit):
     from dataclasses import replace
 
     from leastnoise.releases import mechanism as module
-    from leastnoise.releases.sensitivity import blocks, is_unreadable
+    from leastnoise.releases.sensitivity import blocks, is_checks
 
     plan = Plan(name, None, "add/remove", PLANS[name], 1.0, 1e-6, **unit)
     made = mechanism(plan)
-    without = [replace(block, other=None) for block in blocks(plan) if not is_unreadable(block)]
+    without = [replace(block, other=None) for block in blocks(plan) if not is_checks(block)]
     monkeypatch.setattr(module, "blocks", lambda plan: tuple(without))
     bare = mechanism(plan)
     stds = {(e.block, e.group, e.answer): made.std(i) for i, e in enumerate(made.entries)}

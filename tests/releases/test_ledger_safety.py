@@ -343,7 +343,7 @@ def test_relations_mixed_by_hand_are_found(path, monkeypatch):
         ledger.spend("patients", [Spend(gaussian(500.0))], plan_hash="plan", relation="add/remove")
         monkeypatch.undo()
         (problem,) = ledger.check().problems
-    assert "is for other neighbours" in problem
+    assert "is for others" in problem
 
 
 def test_an_overspent_but_consistent_ledger_is_found(path):

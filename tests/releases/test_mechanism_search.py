@@ -30,9 +30,10 @@ def test_statistics_of_other_weight_have_draws_of_their_own_in_every_grouping():
     """Each class of weights is in one of the two groupings only."""
     unit = {"person": "id", "rows_per_person": 4, "groups_per_person": 2}
     found = mechanism(plan(Statistic("count", group_by=BY), Statistic("count", group_by={"h": ["x", "y"]}, weight=3.0), **unit))
-    assert sorted(entry for draw in found.draws for entry in draw.entries) == list(range(5))
+    assert sorted(entry for draw in found.draws for entry in draw.entries) == list(range(len(found.entries)))
     assert found.epsilon <= 1.0
-    assert found.law_of[0].noise.std > 2.0 * found.law_of[4].noise.std
+    place = {(entry.block, entry.group): i for i, entry in enumerate(found.entries)}
+    assert found.law_of[place[0, 0]].noise.std > 2.0 * found.law_of[place[1, 0]].noise.std
 
 
 def test_wanted_sigmas_by_group_are_met_by_the_way_that_costs_least():
@@ -91,7 +92,7 @@ def test_gaussian_noise_where_nothing_else_can_be_designed(monkeypatch):
 
     monkeypatch.setattr(made, "_common", refused)
     found = mechanism(plan(Statistic("count"), SUM))
-    assert {law.origin for law in found.laws} == {"Gaussian"}
+    assert {law.origin for law in found.laws[:-1]} == {"Gaussian"}  # the last is that of the checks
     assert found.epsilon <= 1.0
     monkeypatch.setattr(made, "_all_gaussian", lambda *_: None)
     with pytest.raises(DesignError, match="no law"):

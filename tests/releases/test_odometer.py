@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from leastnoise import PrivacyLoss, discrete_gaussian, exact, laplace
-from leastnoise.errors import BudgetExceededError
+from leastnoise.errors import BudgetExceededError, LedgerError
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases import books
-from leastnoise.releases.accounting import FAILURES, TRIMMED, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
+from leastnoise.releases.accounting import FAILURES, RELEASES, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
 from leastnoise.releases.books import Account, Prices, epsilon_at_rule
 from leastnoise.releases.ledger import Ledger
 from releases.test_ledger_accounting import RATIO, ending, two_point, with_rare_loss
@@ -24,7 +24,7 @@ LAW = exact(discrete_gaussian(8.0), delta=1e-6, compositions=10)
 TEN = [Spend(LAW, sensitivity=1.0, uses=10)]
 MENU = (*(single_loss(two_point(k), 1.0) for k in (1, 2, 4)), with_rare_loss(1, 12, 0.02))
 SHORT_MENU = (*(single_loss(two_point(k), 1.0) for k in (2, 6)), with_rare_loss(2, 12, 0.02))
-TRIMMED_BELOW = 0.9 * TRIMMED * FAILURES  # share of delta that a rare loss may have and still be counted as a failure
+TRIMMED_BELOW = 0.9 * 0.5 * FAILURES / RELEASES  # share of delta that a rare loss may have and still be counted as a failure
 
 
 def most_delta(losses, shown, epsilon, played=(), after=None):
@@ -134,7 +134,7 @@ def test_no_adversary_exceeds_delta_at_what_the_books_show(epsilon, delta):
     account = real_accounts([Spend(PrivacyLoss(((loss, 1),))) for loss in losses], declared(epsilon, delta))
     assert account((0,)).total.failure > 0.0
     assert account((1,)).total.failure > 0.0
-    assert account((2,)).closed == (epsilon == 1.2)
+    assert account((2,)).was_last == (epsilon == 1.2)
     reached = most_delta(losses, lambda played: account(played).epsilon, epsilon)
     assert 0.9 * (1 - FAILURES) * delta < reached <= delta
 
@@ -159,16 +159,19 @@ def test_a_first_release_that_only_its_tight_epsilon_allows_is_the_last(tmp_path
     """Then nothing can follow, which was settled before any answer: the tight epsilon is what is spent."""
     with Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open_dataset("patients", epsilon=1.75, delta=1e-6)
-        assert ledger.preview("patients", TEN).last
-        ledger.spend("patients", TEN, plan_hash="plan")
+        preview = ledger.preview("patients", TEN)
+        assert (preview.last, preview.remaining) == (True, 0.0)
+        with pytest.raises(LedgerError, match=r"and more than 1\.75 if it is not\. If it is meant to be the last"):
+            ledger.spend("patients", TEN, plan_hash="plan")
+        ledger.spend("patients", TEN, plan_hash="plan", last=True)
         status = ledger.dataset("patients")
-        assert status.closed
+        assert (status.closed, status.remaining) == (True, 0.0)
         assert status.spent == status.epsilon_if_fixed
         assert "closed" in ledger.show()
         tiny = [Spend(laplace(1e12))]
         assert not ledger.preview("patients", tiny).allowed
         assert not ledger.preview("patients", tiny).last
-        with pytest.raises(BudgetExceededError, match="only as the last one, by tight composition, so nothing can follow it"):
+        with pytest.raises(BudgetExceededError, match="only as the last one, so nothing can follow it"):
             ledger.spend("patients", tiny, plan_hash="plan")
         assert ledger.check(every_entry=True).ok
 

@@ -87,7 +87,6 @@ def test_toml_and_python_say_the_same(tmp_path):
     [
         (("name",), "declare name = "),
         (("epsilon",), "declare epsilon = "),
-        (("delta",), "declare delta = "),
         (("relation",), 'declare relation = "add/remove" or "replace"'),
         (("person",), "declare person = the column of person ids, or one_row_per_person = true"),
         (("rows_per_person",), "declare rows_per_person = how many rows"),
@@ -209,7 +208,11 @@ BY = {"g": ["a", "b", "c", "d", "e"]}
 )
 def test_sensitivities_by_hand(statistic, unit, relation, expected, touched):
     block, *checks = blocks(Plan("s", None, relation, (statistic,), 1.0, 1e-6, **unit))
-    assert [check.touched for check in checks] == ([] if statistic.column is None else [1])
+    cells = [answer.measure for check in checks for answer in check.answers]
+    assert cells.count("unreadable") == cells.count("clipped") == (statistic.column is not None)
+    assert ("left out" in cells) == ("person" in unit)
+    # Everybody is in one cell: who is replaced leaves one and enters another.
+    assert [check.touched for check in checks] == ([1 if relation == "add/remove" else min(2, len(cells))] if cells else [])
     assert block.sensitivities == expected
     assert block.touched == touched
 
@@ -232,7 +235,7 @@ def test_units_give_back_the_values():
 def test_a_sum_beside_a_mean_has_an_answer_of_its_own_where_rows_are_replaced(relation, own):
     """Its noise would be no smaller from the centred sum: the bounds count by their difference there."""
     numbers = tuple(Statistic(kind, missing="drop", **X) for kind in ("sum", "mean"))
-    (block,) = blocks(Plan("both", None, relation, numbers, 1.0, 1e-6, **PERSON))
+    block = blocks(Plan("both", None, relation, numbers, 1.0, 1e-6, **PERSON))[0]
     assert (Answer("sum", numbers[0].values) in block.answers) == own
 
 

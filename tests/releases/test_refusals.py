@@ -30,7 +30,7 @@ def plan(statistics=COUNT, source=None, **changes):
         ({"kind": "count", "name": "n" * 10_000}, "name"),
         ({"kind": "count", "group_by": (Key("g", ("a",)), Key("g", ("b",)))}, "to name each column once"),
         ({"kind": "count", "group_by": {c: [str(k) for k in range(1000)] for c in "abc"}}, "declare fewer keys"),
-        ({"kind": "count", "group_by": {"g": {"borders": [1, 2]}}}, "a list of keys, or"),
+        ({"kind": "count", "group_by": {"g": {"borders": [1, 2]}}}, "a list of keys"),
         ({"kind": "variance", "column": "x", "lower": 0, "upper": 1, "pitch": 1e-12, "missing": "drop"}, "would not fit 64-bit"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -83,10 +83,10 @@ def test_tables_that_are_not_there(tmp_path, monkeypatch):
     with pytest.raises(PlanError, match="The environment has no 'LEASTNOISE_NO_SUCH_URL'"):
         open_table(plan(source=Connection("env:LEASTNOISE_NO_SUCH_URL", "visits")))
     duckdb.connect(str(tmp_path / "a.db")).close()
-    with pytest.raises(PlanError, match="no table 'visits'"):
+    with pytest.raises(PlanError, match="no table or view 'visits'"):
         open_table(plan(source=DuckDBTable(str(tmp_path / "a.db"), "visits")))
     monkeypatch.setenv("LEASTNOISE_URL", f"duckdb://{tmp_path / 'a.db'}")
-    with pytest.raises(PlanError, match="no table 'visits'"):
+    with pytest.raises(PlanError, match="no table or view 'visits'"):
         open_table(plan(source=Connection("env:LEASTNOISE_URL", "visits")))
     for missing in (ParquetFile(str(tmp_path / "none.parquet")), DuckDBTable(str(tmp_path / "none.db"), "t")):
         with pytest.raises(PlanError, match="There is no file"):

@@ -63,6 +63,7 @@ def test_values_are_right_up_to_the_stated_noise():
         "count": PEOPLE,
         "mean of age": float(np.mean(np.floor(table["age"].to_numpy() * 2 + 0.5) / 2)),
         "persons with an unreadable value": 0,
+        "persons with a clipped value": 0,
     }
     scores, inside = [], 0
     for seed in range(60):
@@ -88,8 +89,8 @@ def test_groups_and_variances():
     table = people()
     done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1), not_private=True)
     ages, groups = table["age"].to_numpy(), table["g"].to_numpy(zero_copy_only=False)
-    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c", "g", "age"]
-    assert [row.kind for row in done.rows] == ["variance"] * 3 + ["other keys", "unreadable"]
+    assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c", "g", "age", "age"]
+    assert [row.kind for row in done.rows] == ["variance"] * 3 + ["other keys", "unreadable", "clipped"]
     assert abs(done.rows[3].value - np.sum(groups == "x")) < 4.0 * done.rows[3].noise_std
     for row, name in zip(done.rows[:3], "abc", strict=True):
         assert abs(row.value - np.var(ages[groups == name])) < 4.0 * row.noise_std + 1.0
@@ -158,7 +159,7 @@ def test_a_plan_for_other_neighbours_is_refused_before_the_table_is_opened(ledge
     release(small(epsilon=0.2, delta=1e-9), table=people(), ledger=ledger)
     monkeypatch.setattr(run, "open_table", None)
     replaced = small(relation="replace", epsilon=0.2, delta=1e-9, statistics=(Statistic("sum", missing=50, **AGE),))
-    with pytest.raises(LedgerError, match="different relations do not add up"):
+    with pytest.raises(LedgerError, match="different persons or neighbours do not add up"):
         release(replaced, table=people(), ledger=ledger)
     assert len(ledger.entries()) == 1
 
@@ -266,7 +267,7 @@ def test_the_three_data_sets_of_table_1(name, tmp_path):
     pytest.importorskip("sklearn")
     plan = three_sets.plan(name, tmp_path)
     done = release(plan)
-    assert [row.kind for row in done.rows] == ["mean"] * 10 + ["unreadable"] * 10
+    assert [row.kind for row in done.rows] == ["mean"] * 10 + ["unreadable"] * 10 + ["clipped"] * 10
     assert done.epsilon <= 1.05
     assert done.mechanism.laws[0].noise.dimension == 10  # one joint draw for the ten means
     assert done.mechanism.gaussian_factor > 1.5

@@ -58,7 +58,8 @@ def test_bounds_hold_for_one_person_with_many_rows():
     import pyarrow as pa
 
     table = pa.table({"id": [1] * 600, "g": list("abcdef") * 100})
-    whole, grouped = integers(plan, table)
+    whole, grouped, left_out = integers(plan, table)
+    assert sum(left_out[()]) == 1  # the one person, whose rows and groups are both too many, is counted once
     assert whole[()] == (7,)
     assert grouped.pop(("other",)) == (0,)
     assert sorted(count for (count,) in grouped.values()) == [0, 0, 0, 2, 2, 2]
@@ -105,8 +106,8 @@ def test_huge_integers_do_not_overflow():
     wide = Statistic("variance", column="x", lower=0, upper=2**31 - 1, pitch=1, missing="drop")
     plan = Plan("wide", None, "add/remove", (wide,), 1.0, 1e-6, one_row_per_person=True)
     table = pa.table({"x": [2**62, -(2**62), 2**31 - 1] * 1000})
-    found, unreadable = integers(plan, table)
-    assert unreadable == {(): (0,)}
+    found, checked = integers(plan, table)
+    assert checked == {(): (0, 2000)}  # none is unreadable; those of 2^62 are clipped
     w = 2**31 - 1
     assert found[()] == (1000 * w, 3000 * w**2, 3000)
     with pytest.raises(PlanError, match="could overflow: declare a larger pitch or a smaller max_rows"):

@@ -90,8 +90,8 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-c", "from leastnoise.cli import main; main()", *arguments]
 
 
-def endless(setting: Setting) -> Any:
-    """What a worker makes of a setting, but with a sensitivity of 97, for which the design never ends."""
+def endless(setting: Setting, *_: object) -> Any:
+    """What a worker makes of a setting, but with a sensitivity of 97, for which neither the design nor a known law ever ends."""
     if setting.sensitivity == 97.0:
         time.sleep(1000.0)
     return study(setting)
@@ -103,11 +103,13 @@ class ThreadServer:
     def __init__(self, **limits: Any) -> None:
         import uvicorn
 
-        from leastnoise.web.app import Limits, application
+        from leastnoise.web.app import Limits, configuration
 
         self._ready = threading.Event()
-        self._application = application(Limits(**limits), started=self._ready.set)
-        self._server = uvicorn.Server(uvicorn.Config(self._application, port=0, log_level="error", ws="none"))
+        config = configuration(Limits(**limits), started=self._ready.set)
+        config.port = 0
+        self._application: Any = config.app
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run)
 
     def __enter__(self) -> ThreadServer:
@@ -123,6 +125,10 @@ class ThreadServer:
     @property
     def port(self) -> int:
         return int(self._server.servers[0].sockets[0].getsockname()[1])
+
+    @property
+    def connections(self) -> set[Any]:
+        return self._server.server_state.connections
 
     def idle(self) -> Service:
         """The service, once the first setting of the page, which it computes by itself, is known."""

@@ -5,18 +5,23 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
+import logging
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import urllib.parse
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from leastnoise import design
 from leastnoise.extras import installing
+from leastnoise.web import work
+from leastnoise.web.workers import TooLongError, Workers
 from web.explorer import PATIENCE, SETTING, Server, ThreadServer, command, endless, request, start_server, until
 
 for needed in ("starlette", "uvicorn"):
@@ -39,6 +44,37 @@ def test_every_question_is_answered(server: Server):
         status, answer = server.ask(kind)
         assert status == 200, (kind, answer)
         assert isinstance(answer, dict)
+
+
+def test_every_answer_says_which_setting_it_is_for(server: Server):
+    """In the body, where it was computed, and in a header, which files have too; also when it is an error."""
+    asked = SETTING | {"sigma": "8.0", "answers": "10.", "delta": " 0.000001"}
+    wanted = {
+        "by": "sigma", "sigma": 8.0, "delta": 1e-6, "answers": 10, "asked": "apart", "sensitivity": 1.0, "domain": "real",
+    }  # fmt: skip
+    for kind in ("known", "design", "laws", "curve", "numbers", "ahead", "noise.json"):
+        status, headers, body = server.get(f"/api/{kind}?{urllib.parse.urlencode(asked)}")
+        assert status == 200
+        said = dict(urllib.parse.parse_qsl(headers["leastnoise-setting"]))
+        assert {name: str(value) for name, value in wanted.items()} == said, kind
+        assert headers["cache-control"] == "no-store"
+        if kind not in ("ahead", "noise.json"):
+            assert json.loads(body)["setting"] == wanted, kind
+    status, headers, _ = server.get(f"/api/design?{urllib.parse.urlencode(asked | {'sigma': '3000'})}")
+    assert status == 422
+    assert "leastnoise-setting" not in headers  # it is no setting
+
+
+def test_a_file_is_for_the_setting_of_its_own_request(server: Server):
+    """However often and in whatever order other settings are asked for in between."""
+    for epsilon in ("5", "0.5", "5", "0.5"):
+        fields = SETTING | {"by": "epsilon", "epsilon": epsilon, "answers": "1", "domain": "integer"}
+        del fields["sigma"]
+        status, headers, body = server.get(f"/api/noise.json?{urllib.parse.urlencode(fields)}")
+        assert status == 200
+        assert headers["content-disposition"] == 'attachment; filename="noise.json"'
+        guarantee = json.loads(body)["content"]["guarantee"]
+        assert 0.999 * float(epsilon) < guarantee["epsilon"] <= float(epsilon)
 
 
 def test_bad_fields_are_told_by_name(server: Server):
@@ -193,8 +229,30 @@ def test_a_full_queue_says_so_and_when_to_come_back(monkeypatch):
         assert request(server.port, "/")[0] == 200
 
 
-def test_the_time_limit_is_told(monkeypatch):
+def test_beyond_the_time_limit_a_known_law_answers_and_if_there_is_none_the_limit_is_told(monkeypatch):
+    run = Workers.run
+
+    async def limited(workers: Workers, function: Any, *arguments: Any, priority: int = 0) -> Any:
+        if function is work.study or (function is work.known_study and arguments[0].sensitivity == 97.0):
+            raise TooLongError(3.0)
+        return await run(workers, function, *arguments, priority=priority)
+
+    monkeypatch.setattr(Workers, "run", limited)
+    with ThreadServer(workers=1, seconds=10.0 * PATIENCE) as server:
+        status, _, body = request(server.port, f"/api/design?{QUERY}")
+        answer = json.loads(body)
+        assert status == 200
+        assert answer["is_known"]
+        assert answer["notice"].startswith("This takes longer than the 3 seconds the page allows.")
+        status, headers, body = request(server.port, _endless(100))
+        assert status == 504
+        assert "3 seconds" in json.loads(body)["error"]
+        assert "sensitivity=97" in headers["leastnoise-setting"]
+
+
+def test_the_limit_is_that_of_the_clock(monkeypatch):
     monkeypatch.setattr("leastnoise.web.work.study", endless)
+    monkeypatch.setattr("leastnoise.web.work.known_study", endless)
     with ThreadServer(workers=1, waiting=2, seconds=0.5) as server:
         answers: list[int] = []
 
@@ -215,6 +273,123 @@ def test_a_client_that_leaves_takes_its_work_along(monkeypatch):
                 until(lambda: service._running and not service._workers.has_idle(), "the only worker is at it")
             until(lambda: not service._running and service._workers.has_idle(), "it is free again, long before the time limit")
         assert request(server.port, f"/api/known?{QUERY}")[0] == 200
+
+
+HALF = b"GET / HTTP/1.1\r\nHost: local"
+
+
+@contextlib.contextmanager
+def _opened(port: int, count: int) -> Iterator[list[socket.socket]]:
+    with contextlib.ExitStack() as sockets:
+        yield [
+            sockets.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)))
+            for _ in range(count)
+        ]
+
+
+def _is_ended(connection: socket.socket) -> bool:
+    """Waits for the server to end the connection; False if it says something first."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_six_hundred_half_sent_requests_do_not_block_the_page(server: Server):
+    """More than there are places, and before any time for a request has passed."""
+    with _opened(server.port, 600) as connections:
+        for connection in connections:
+            connection.sendall(HALF)
+        assert server.get("/")[0] == 200
+        assert server.get(f"/api/known?{QUERY}")[0] == 200
+        assert _is_ended(connections[0])  # the one that waited longest made room
+    assert server.get("/")[0] == 200
+
+
+def test_a_request_has_its_time_however_it_is_sent():
+    with ThreadServer(workers=1, request_seconds=0.3) as server, _opened(server.port, 3) as (silent, half, slow):
+        half.sendall(HALF)
+        with contextlib.suppress(ConnectionError):
+            while not select.select([slow], [], [], 0.01)[0]:  # a byte at a time, until the server has something to say
+                slow.sendall(b"G")
+        assert [_is_ended(connection) for connection in (silent, half, slow)] == [True, True, True]
+        assert request(server.port, "/")[0] == 200
+
+
+def test_bytes_after_an_answer_have_their_time_too():
+    with ThreadServer(workers=1, request_seconds=0.3) as server, _opened(server.port, 1) as (connection,):
+        connection.sendall(b"GET /static/icon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while not answer.endswith(b"</svg>\n") and not answer.endswith(b"</svg>"):
+            answer += connection.recv(65536)
+        connection.sendall(HALF)  # unsets the time that idle connections have
+        assert _is_ended(connection)
+
+
+def test_a_body_that_never_comes_is_not_waited_for(server: Server):
+    for header in (b"Content-Length: 1000000", b"Transfer-Encoding: chunked"):
+        with _opened(server.port, 1) as (connection,):
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n\r\nabc")
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+            assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_request_larger_than_the_limit_is_refused_before_it_ends(server: Server):
+    with _opened(server.port, 1) as (connection,):
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 1 << 20 and not select.select([connection], [], [], 0.0)[0]:
+                connection.sendall(b"X-Long: " + b"a" * 1000 + b"\r\n")
+                sent += 1010
+        with contextlib.suppress(ConnectionError):
+            assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+def test_an_answer_that_nobody_takes_is_given_up(monkeypatch):
+    monkeypatch.setattr("leastnoise.web.app.Limits.answer_seconds", 0.3)
+    with ThreadServer(workers=1, request_seconds=0.3) as server, contextlib.closing(socket.socket()) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(PATIENCE)
+        connection.connect(("127.0.0.1", server.port))
+        ask = b"GET /static/explorer.css HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with contextlib.suppress(ConnectionError):
+            for _ in range(2000):  # 30 MB of answers, and nothing is read
+                connection.sendall(ask)
+        until(lambda: not server.connections, "the server gave the connection up")
+        assert request(server.port, "/")[0] == 200
+
+
+def test_when_all_places_wait_for_answers_the_oldest_makes_room(monkeypatch):
+    monkeypatch.setattr("leastnoise.web.work.study", endless)
+    with ThreadServer(workers=1, connections=3, seconds=10.0 * PATIENCE) as server:
+        service = server.idle()
+        with _opened(server.port, 3) as connections:
+            for connection in connections:
+                connection.sendall(f"GET {_endless(100)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            until(lambda: sum(service._waiters.values()) == 3, "all three are being answered")
+            assert request(server.port, "/")[0] == 200
+            assert _is_ended(connections[0])
+            until(lambda: sum(service._waiters.values()) == 2, "its question is withdrawn, the others are not")
+
+
+def test_the_log_handlers_of_the_process_stay_open():
+    """The server library's own logging closes every handler there is, and with absl's the standard streams."""
+    from leastnoise.web.app import Limits, configuration
+
+    class Watched(logging.Handler):
+        is_open = True
+
+        def close(self) -> None:
+            self.is_open = False
+            super().close()
+
+    handler = Watched()
+    configuration(Limits())
+    assert handler.is_open
+    handler.close()
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from leastnoise import PrivacyLoss, cube, design
 from leastnoise.cli import main
 from leastnoise.digits import above
 from leastnoise.releases.plan_file import load_plan, plan_from
-from leastnoise.releases.sensitivity import blocks
+from leastnoise.releases.sensitivity import blocks, is_unreadable
 from leastnoise.web import words, work
 from leastnoise.web.setting import InvalidSettingError, Setting
 
@@ -31,6 +31,16 @@ SETTINGS = {
 @pytest.fixture(scope="module", params=SETTINGS.values(), ids=SETTINGS.keys())
 def found(request):
     return work.study(request.param)
+
+
+@pytest.mark.parametrize("domain", ["integer", "real"])
+def test_a_setting_goes_to_the_designer_as_it_is(monkeypatch, domain):
+    """Which laws serve whole numbers is the designer's business: nothing here narrows it down."""
+    asked = []
+    monkeypatch.setattr(work, "design", lambda **request: asked.append(request) or design(**request))
+    work.study(Setting(1.0, None, 1e-6, 3, True, 2.0, domain))
+    given = {"delta": 1e-6, "epsilon": 1.0, "sensitivity": 2.0, "compositions": 1, "batch": 3, "domain": domain}
+    assert asked == [given]
 
 
 def test_the_python_code_runs_and_makes_the_same_design(found, capsys):
@@ -59,7 +69,8 @@ def test_the_plan_loads_and_has_the_same_answers_sensitivity_and_guarantee(found
     path.write_text(answer["plan"], encoding="utf-8")
     plan, setting = load_plan(path), study.setting
     assert plan == plan_from(tomllib.loads(answer["plan"]))
-    block = blocks(plan)[0]  # the other one counts unreadable values
+    block, *others = blocks(plan)
+    assert all(is_unreadable(other) for other in others)  # a plan for sums also counts what cannot be read
     assert len(block.groups) == setting.answers
     assert block.touched == setting.answers
     assert [float(one * each.unit) for one, each in zip(block.sensitivities, block.answers, strict=True)] == [setting.sensitivity]

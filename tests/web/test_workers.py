@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -13,10 +14,10 @@ from typing import Any
 import pytest
 
 from leastnoise.errors import InvalidParameterError
+from leastnoise.web import work
 from leastnoise.web.service import Service
 from leastnoise.web.setting import InvalidSettingError, Setting
 from leastnoise.web.workers import BusyError, FailedError, TooLongError, Workers
-from web.explorer import endless
 
 SETTING = Setting(None, 8.0, 1e-6, 2, False, 1.0, "real")
 
@@ -194,23 +195,86 @@ def test_what_the_last_one_gives_up_is_ended_and_what_others_want_is_not():
     with_workers(test)
 
 
-def test_a_setting_that_took_too_long_is_not_tried_again(monkeypatch):
-    monkeypatch.setattr("leastnoise.web.work.study", endless)
+def test_a_setting_that_took_too_long_is_answered_with_a_known_law_and_not_tried_again(monkeypatch):
     endless_setting = replace(SETTING, sensitivity=97.0)
 
+    class Impatient(Counting):
+        async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+            if function is work.study:
+                self.asked += 1
+                raise TooLongError(6.0)
+            return await super().run(function, *arguments, priority=priority)
+
     async def run() -> None:
-        workers = Counting(1, 8, 0.1)
+        workers = Impatient(1, 8, PATIENT)
         await workers.start()
         try:
             service = Service(workers)
-            for _ in range(3):
-                with pytest.raises(TooLongError):
-                    await service.design(endless_setting)
-            assert workers.asked == 1
+            texts = [await service.design(endless_setting) for _ in range(3)]
+            assert workers.asked == 2  # once the design, once the known law
+            assert len(set(texts)) == 1
+            answer = json.loads(texts[0])
+            assert answer["is_known"]
+            assert answer["setting"] == endless_setting.fields()
+            assert answer["notice"].startswith("This takes longer than the 6 seconds")
         finally:
             await workers.stop()
 
     asyncio.run(run())
+
+
+def test_a_picture_that_took_too_long_is_tried_again():
+    """A machine that had other work for a moment leaves no page without its picture until the server is started anew."""
+
+    class Stumbling(Counting):
+        async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+            if function is work.numbers and not self.asked:
+                self.asked += 1
+                raise TooLongError(6.0)
+            return await Workers.run(self, function, *arguments, priority=priority)
+
+    async def run() -> None:
+        workers = Stumbling(1, 8, PATIENT)
+        await workers.start()
+        try:
+            service = Service(workers)
+            with pytest.raises(TooLongError):
+                await service.numbers(SETTING)
+            assert json.loads(await service.numbers(SETTING))["setting"] == SETTING.fields()
+        finally:
+            await workers.stop()
+
+    asyncio.run(run())
+
+
+def test_where_no_known_law_is_found_either_the_first_reason_is_told_and_remembered(monkeypatch):
+    class Failing(Counting):
+        async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+            self.asked += 1
+            raise TooLongError(6.0) if function is work.study else FailedError
+
+    async def run() -> None:
+        workers = Failing(1, 8, PATIENT)
+        service = Service(workers)
+        for _ in range(3):
+            with pytest.raises(TooLongError):
+                await service.design(SETTING)
+        assert workers.asked == 2
+
+    asyncio.run(run())
+
+
+def test_what_a_worker_could_not_foresee_is_said_once():
+    async def test(workers: Workers) -> None:
+        with pytest.raises(FailedError) as found:
+            await workers.run(_exhausted)
+        assert str(found.value) == "The computation for this setting failed: the numbers given are out of range."
+
+    with_workers(test)
+
+
+def _exhausted() -> None:
+    raise MemoryError
 
 
 def test_looking_ahead_takes_idle_workers_only():
@@ -228,20 +292,40 @@ def test_looking_ahead_takes_idle_workers_only():
     with_workers(test)
 
 
-def test_a_setting_without_a_design_is_remembered():
+def test_a_setting_out_of_the_designers_reach_is_answered_with_a_known_law_that_says_so():
     async def run() -> None:
         workers = Counting(1, 8, PATIENT)
         await workers.start()
         try:
             service = Service(workers)
-            for _ in range(2):
-                with pytest.raises(InvalidSettingError):
-                    await service.design(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real"))
-            assert workers.asked == 1
+            texts = [await service.design(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real")) for _ in range(2)]
+            assert workers.asked == 2
+            answer = json.loads(texts[1])
+            assert answer["is_known"]
+            assert answer["epsilon"] <= 0.001
+            assert "to be at least" in answer["notice"]
         finally:
             await workers.stop()
 
     asyncio.run(run())
+
+
+def test_a_setting_that_is_none_is_refused_and_remembered():
+    async def run() -> None:
+        workers = Refusing(1, 8, PATIENT)
+        service = Service(workers)
+        for _ in range(2):
+            with pytest.raises(InvalidSettingError):
+                await service.design(SETTING)
+        assert workers.asked == 1  # no known law is looked for
+
+    asyncio.run(run())
+
+
+class Refusing(Counting):
+    async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+        self.asked += 1
+        raise InvalidSettingError({"sigma": "No."})
 
 
 def test_the_cache_is_bounded(monkeypatch):

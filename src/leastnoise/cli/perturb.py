@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
 @click.option("--plan", help="With --ledger: what is released, to be found again. [default: perturb]")
 @click.option("--note", help="With --ledger: anything to remember.")
+@click.option("--last", is_flag=True, help="With --ledger: also where nothing could be released from the data set after it.")
 @less_than_stated
 @out_option("Write to this file instead of standard output.")
 @json_option
@@ -57,6 +58,7 @@ def perturb(
     dataset: str | None,
     plan: str | None,
     note: str | None,
+    last: bool,
     less_than_stated: bool,
     out: str | None,
     as_json: bool,
@@ -83,7 +85,8 @@ def perturb(
 
     not_both_on_stdout(out, as_json)
     _check_delimiter(delimiter)
-    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, "--less-than-stated": less_than_stated or None})
+    flags = {"--last": last or None, "--less-than-stated": less_than_stated or None}
+    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, **flags})
     _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
     table = _read(answers, header, columns, delimiter, artefact)
@@ -99,7 +102,7 @@ def perturb(
         if book is not None:
             spends = [Spend(artefact.noise, sensitivity, uses)]
             named = "perturb" if plan is None else plan
-            entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp)
+            entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp, last=last)
         problem = _shown(text, out, as_json)
         if as_json:
             used = {"answers": table.count, "draws": draws, "touched": use.touched_of, "written": out}

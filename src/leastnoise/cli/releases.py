@@ -22,7 +22,7 @@ from leastnoise.cli.base import (
 )
 from leastnoise.cli.pictures import plot_option
 from leastnoise.cli.tables import print_table
-from leastnoise.digits import above
+from leastnoise.digits import above, below
 from leastnoise.texts import shown
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
 @click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that keeps the budget of the plan's data set.")
 @click.option("--no-ledger", is_flag=True, help="Release without a ledger: nothing adds up what several releases cost.")
 @click.option("--preview", is_flag=True, help="Only say what the plan would give and cost. No row is read, nothing is spent.")
+@click.option("--last", is_flag=True, help="Release it also where nothing could be released from the data set after it.")
 @click.option(
     "--out",
     multiple=True,
@@ -86,6 +87,7 @@ def release(
     ledger: str | None,
     no_ledger: bool,
     preview: bool,
+    last: bool,
     out: tuple[str, ...],
     scratch: str | None,
     sealed: bool,
@@ -94,8 +96,10 @@ def release(
 ) -> None:
     """Release the statistics of a plan from a table, with the least noise its guarantee allows.
 
-    PLAN is a TOML file: source, privacy unit, bounds, statistics, epsilon and delta. The budget of its data set is declared once,
-    with `leastnoise ledger open`. Values are shown with ±, the half-width of a 95 % interval from noise alone.
+    PLAN is a TOML file: source, privacy unit, bounds, statistics and epsilon; its delta is its share
+    of the ledger's, unless it declares one. The budget of its data set is declared once, with
+    `leastnoise ledger open`. Values are shown with ±, the half-width of a 95 % interval from noise
+    alone.
 
     \b
     What would it give, and what would it cost?
@@ -104,6 +108,7 @@ def release(
       leastnoise release plan.toml --ledger budget.ledger --out numbers.csv --out report.html
     """
     from leastnoise.errors import InvalidParameterError
+    from leastnoise.releases.advice import with_share
     from leastnoise.releases.ledger import Ledger
     from leastnoise.releases.mechanism import mechanism
     from leastnoise.releases.plan_file import load_plan
@@ -113,6 +118,8 @@ def release(
         raise InvalidParameterError("--ledger", ledger, "to stand without --no-ledger")
     if ledger is None and not (no_ledger or preview):
         raise InvalidParameterError("--ledger", ledger, "to be given, or else --no-ledger")
+    if last and (ledger is None or preview):
+        raise InvalidParameterError("--last", True, "to come with --ledger, and without --preview")
     if preview and (out or plot):
         raise InvalidParameterError("--preview", True, "to stand without --out and --plot: there is nothing to write")
     wanted = load_plan(plan)
@@ -120,18 +127,23 @@ def release(
         existing_ledger("--ledger", ledger)
     book = Ledger(ledger, read_only=preview) if ledger is not None else None
     try:
+        settles = _settles(wanted, book)
         with said_when_interrupted(None if preview else book):
             with progress_bar() as told:
                 if preview:
                     told("designing the noise", 0.0)
-                    made = mechanism(wanted)
+                    whole = with_share(wanted, book)
+                    made = mechanism(whole)
                 else:
-                    done = carry_out(wanted, ledger=book, scratch=scratch, sealed=sealed, progress=told)
+                    done = carry_out(wanted, ledger=book, last=last, scratch=scratch, sealed=sealed, progress=told)
+            share = _share(wanted, book)
+            if settles:
+                click.echo(settles, err=True)
             if preview:
-                _show_preview(wanted, made, book, as_json)
+                _show_preview(whole, made, book, share, as_json)
                 return
             problems = _written(done, out, plot)
-            _show_release(done, book, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
+            _show_release(done, book, share, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
     finally:
         if book is not None:
             book.close()
@@ -174,12 +186,33 @@ def _written(done: Release, out: Sequence[str], plot: str | None) -> list[str]:
     return problems
 
 
-def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_json: bool) -> None:
+def _share(plan: Plan, book: Ledger | None) -> str:
+    """Where the δ of a plan comes from, if not from itself."""
+    if plan.delta is not None or book is None:
+        return ""
+    account = book.dataset(plan.dataset or plan.name)
+    return f" (its share of the ledger's {account.delta:g}, for {account.planned} releases)"
+
+
+def _settles(plan: Plan, book: Ledger | None) -> str:
+    """Said where releases were made before any of them stated whom it protects."""
+    if book is None:
+        return ""
+    account = book.dataset(plan.dataset or plan.name)
+    if account.releases == 0 or account.unit.person:
+        return ""
+    return (
+        f"ledger: no release of {account.name!r} so far says whose rows belong together. From this one on it is settled: "
+        f"{plan.unit}. Make sure that it was meant before too."
+    )
+
+
+def _show_release(done: Release, book: Ledger | None, share: str, files: Sequence[str], as_json: bool) -> None:
     if as_json:
         print_json(done.as_dict() | {"files": list(files)})
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
-    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {done.delta:g}, {done.engine}\n")
+    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {done.delta:g}{share}, {done.engine}\n")
     for sentence in done.cautions:
         click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
@@ -194,12 +227,14 @@ def _show_release(done: Release, book: Ledger | None, files: Sequence[str], as_j
         click.echo(f"written: {shown(path)}")
 
 
-def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: bool) -> None:
+def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, as_json: bool) -> None:
+    from leastnoise.releases.advice import tried, unit_of
     from leastnoise.releases.outlook import outlook
 
     rows = outlook(plan, made)
     dataset = plan.dataset or plan.name
-    cost = None if book is None else book.preview(dataset, made.spends, relation=plan.relation)
+    cost = None if book is None else book.preview(dataset, made.spends, **unit_of(plan))
+    advice = "" if book is None or cost is None or (cost.allowed and not cost.last) else tried(plan, book)
     if as_json:
         print_json(
             {
@@ -210,11 +245,12 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: boo
                 "gaussian_epsilon": made.gaussian_epsilon,
                 "gaussian_factor": made.gaussian_factor,
                 "statistics": [vars(row) for row in rows],
-                "ledger": None if cost is None else {"dataset": dataset, **vars(cost)},
+                "ledger": None if cost is None else {"dataset": dataset, **vars(cost), "advice": advice},
             }
         )
         return
-    click.echo(f"{plan.name}: epsilon = {above(made.epsilon, 6)} at delta = {made.delta:g}. No row was read, nothing was spent.\n")
+    cost_of_it = f"epsilon = {above(made.epsilon, 6)} at delta = {made.delta:g}{share}"
+    click.echo(f"{plan.name}: {cost_of_it}. No row was read, nothing was spent.\n")
     head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
     cells = [[row.statistic, row.kind, str(row.groups), *_ahead(row)] for row in rows]
     print_table(head, cells, left=2, last_left=True)
@@ -223,7 +259,7 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, as_json: boo
     click.echo()
     click.echo(_gain(made))
     if cost is not None:
-        click.echo(_would_cost(dataset, cost))
+        click.echo(_would_cost(dataset, cost) + (f"\n{advice}" if advice else ""))
 
 
 def _ahead(row: Outlook) -> tuple[str, str, str]:
@@ -254,17 +290,18 @@ def _left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {account.epsilon:g} "
         f"at delta = {account.delta:g} in {account.releases} release(s)"
-        + ("; nothing more is allowed" if account.closed else _if_last(account, account.spent))
+        + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {below(account.remaining)} left")
     )
 
 
 def _would_cost(dataset: str, cost: Preview) -> str:
-    verdict = f"allowed, {cost.remaining:.4g} left" if cost.allowed else "REFUSED"
+    before, after = (above(spent, 6) for spent in (cost.epsilon_before, cost.epsilon_after))
+    change = f"ledger: {dataset!r} would go from epsilon = {before} to {after}: "
+    if not cost.allowed:
+        return f"{change}REFUSED" + (f". {cost.reason}" if cost.reason else "")
     if cost.last:
-        verdict = "allowed, but only as the last: nothing will be allowed after it"
-    elif cost.allowed:
-        verdict += _if_last(cost, cost.epsilon_after)
-    return f"ledger: {dataset!r} would go from epsilon = {cost.epsilon_before:.6g} to {cost.epsilon_after:.6g}: {verdict}"
+        return f"{change}allowed only with --last: nothing could be released after it, because {cost.reason}"
+    return f"{change}allowed, {below(cost.remaining)} left{_if_last(cost, cost.epsilon_after)}"
 
 
 def _if_last(cost: Dataset | Preview, spent: float) -> str:
@@ -272,7 +309,7 @@ def _if_last(cost: Dataset | Preview, spent: float) -> str:
     tight = cost.epsilon_if_fixed
     if cost.releases != 1 or tight is None or tight >= spent * (1.0 - 1e-3):
         return ""
-    return f" ({tight:.6g} if this is the last release)"
+    return f" ({above(tight, 6)} if this is the last release)"
 
 
 less_than_stated = click.option(
@@ -329,8 +366,13 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
     show_default=True,
     help="adaptive: later releases may depend on earlier answers. fixed in advance: tighter, but only if they do not.",
 )
+@click.option(
+    "--releases",
+    type=int,
+    help="How many releases are to share delta: a plan that declares none gets its share. More are not refused. [default: 25]",
+)
 @json_option
-def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str, as_json: bool) -> None:
+def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str, releases: int | None, as_json: bool) -> None:
     """Declare the budget of a data set, in FILE, which is made if it is missing. A budget can never be changed.
 
     \b
@@ -338,21 +380,21 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     """
     from leastnoise.releases.ledger import Ledger
 
-    _check_budget(dataset, epsilon, delta, rule)  # before the file is made
+    _check_budget(dataset, epsilon, delta, rule, releases)  # before the file is made
     with Ledger(file) as book:
-        made = book.open_dataset(dataset, epsilon=epsilon, delta=delta, rule=rule)
+        made = book.open_dataset(dataset, epsilon=epsilon, delta=delta, rule=rule, releases=releases)
     if as_json:
         print_json(_account(made))
         return
     click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {shown(file)}")
 
 
-def _check_budget(dataset: str, epsilon: float, delta: float, rule: str) -> None:
-    from leastnoise.releases.accounting import declared
+def _check_budget(dataset: str, epsilon: float, delta: float, rule: str, releases: int | None) -> None:
+    from leastnoise.releases.accounting import RELEASES, declared
     from leastnoise.releases.ledger import dataset_name
 
     dataset_name(dataset)
-    declared(epsilon, delta, rule)
+    declared(epsilon, delta, rule, releases=RELEASES if releases is None else releases)
 
 
 @ledger.command("show")
@@ -399,6 +441,7 @@ def ledger_show(file: str, as_json: bool) -> None:
 )
 @click.option("--note", default="", help="Anything to remember.")
 @click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
+@click.option("--last", is_flag=True, help="Record it also where nothing could be released from the data set after it.")
 @json_option
 def ledger_spend(
     file: str,
@@ -411,6 +454,7 @@ def ledger_spend(
     relation: str | None,
     note: str,
     preview: bool,
+    last: bool,
     as_json: bool,
 ) -> None:
     """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or
@@ -436,8 +480,8 @@ def ledger_spend(
                 print_json({"dataset": dataset, **vars(cost)})
             else:
                 click.echo(_would_cost(dataset, cost))
-            raise SystemExit(0 if cost.allowed else 1)
-        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "")
+            raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
+        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "", last=last)
         if as_json:
             print_json(_entry(entry))
             return
@@ -505,7 +549,9 @@ def existing_ledger(name: str, file: str) -> None:
 
 
 def _account(account: Dataset) -> dict[str, Any]:
-    return {**vars(account), "remaining": account.remaining}
+    from dataclasses import asdict
+
+    return {**asdict(account), "remaining": account.remaining}
 
 
 def _entry(entry: Any) -> dict[str, Any]:

@@ -14,9 +14,6 @@ from leastnoise.cli.base import json_option, main, print_json
 from leastnoise.cli.words import printable
 from leastnoise.extras import installing
 
-_CONNECTIONS = 512  # open at once; more are refused with a plain 503
-_GRACE = 2  # seconds that open requests have when the server stops
-
 
 @main.command()
 @click.option(
@@ -43,9 +40,9 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     try:
         import uvicorn
 
-        from leastnoise.web.app import Limits, application
+        from leastnoise.web.app import Limits, configuration
     except ImportError as error:
-        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio"):
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         click.echo(f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}", err=True)
         raise SystemExit(2) from None
@@ -71,16 +68,7 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
             click.launch(url)
 
     limits = Limits(workers=workers or min(os.cpu_count() or 1, 4))
-    config = uvicorn.Config(
-        application(limits, names, started),
-        log_config=None,  # its own would close every log handler of the process, and with absl's the standard streams
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        limit_concurrency=_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE,
-    )
+    config = configuration(limits, names, started)
     uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -17,7 +17,6 @@ from leastnoise.closed_form import GaussianNoise
 from leastnoise.digits import above, below
 from leastnoise.extras import required
 from leastnoise.noise import Noise
-from leastnoise.releases.page import scales
 
 if TYPE_CHECKING:
     from leastnoise.designer.design import Design
@@ -78,6 +77,8 @@ def _span(values: Sequence[float]) -> str:
 
 def release_html(release: Release) -> str:
     """A release: its guarantee and its numbers with error bars."""
+    from leastnoise.releases.page import scales
+
     rows = {
         "release": release.plan.name,
         "guarantee": f"ε = {above(release.epsilon, 6)} at δ = {above(release.delta, 6)}",

@@ -78,7 +78,9 @@ from leastnoise.privacy.single import LOSS_ROUNDING, ULP, SingleLoss, TableLoss,
 Rule = Literal["adaptive", "fixed in advance"]
 RULES = ("adaptive", "fixed in advance")
 FAILURES = 0.05  # share of δ set aside for failures: ε rises by about 0.05/(α−1), 0.2 % at ε = 1.7 and δ = 1e-6
-TRIMMED = 0.04  # share of that which one release may use for its rarest losses: 25 releases can
+TRIMMED = 0.04  # share of that which one release of a budget without a number of releases may use for its rarest losses
+RELEASES = 25  # that share δ, unless the budget is declared for another number: a plan then gets a thousandth of δ
+SMALLEST = 1e-3  # of ε, and of the failures: where less can follow, nothing that is worth a name can
 _MOST_ORDERS = 64
 _BISECTIONS = 64
 _SUM_ROUNDING = 1.0 + 1e-11  # more than the rounding of the probabilities behind a failure: 2e-12 for 100 joint answers
@@ -115,13 +117,15 @@ class Spend:
 
 @dataclass(frozen=True)
 class Budget:
-    """(epsilon, delta) over all releases of a data set, the rule, and the orders and weights of its filter."""
+    """(epsilon, delta) over all releases of a data set, the rule, the orders and weights of its
+    filter, and how many releases share δ. None: declared by a version that did not ask for it."""
 
     epsilon: float
     delta: float
     rule: Rule = "adaptive"
     orders: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
+    releases: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
@@ -137,21 +141,45 @@ class Budget:
             raise InvalidParameterError("weights", weights, "to have a sum of at most 1")
         object.__setattr__(self, "orders", orders)
         object.__setattr__(self, "weights", weights)
+        if self.releases is not None:
+            object.__setattr__(self, "releases", positive_integer("releases", self.releases))
+
+    @property
+    def for_failures(self) -> float:
+        """How much of δ all releases together may fail with."""
+        return self.delta * (FAILURES if self.rule == "adaptive" else 1.0)
+
+    @property
+    def share(self) -> float:
+        """The δ that one release is designed for, so that as many as were declared fit.
+
+        A law that is (ε, δ)-private ends with a probability of at most δ. Half of what is set aside
+        is for these ends; the other half is for rare large losses.
+        """
+        return 0.5 * self.for_failures / (self.releases or RELEASES)
 
 
-def declared(epsilon: float, delta: float, rule: str = "adaptive", orders: Sequence[float] | None = None) -> Budget:
+def declared(
+    epsilon: float,
+    delta: float,
+    rule: str = "adaptive",
+    orders: Sequence[float] | None = None,
+    releases: int = RELEASES,
+) -> Budget:
     """The budget with the filter that suits it: mixed orders around the best one for Gaussian noise, or the given orders with equal
     weights (one order: the plain Rényi filter)."""
     rule = cast(Rule, one_of("rule", rule, RULES))
     if rule != "adaptive":
         if orders is not None:
             raise InvalidParameterError("orders", orders, 'to be left out: rule="fixed in advance" has no filter')
-        return Budget(epsilon, delta, rule)
+        return Budget(epsilon, delta, rule, releases=releases)
     if orders is not None:
         distinct = sorted({real_number("order", order) for order in orders})
-        return Budget(epsilon, delta, rule, tuple(distinct), tuple((1.0 - 4 * ULP) / len(distinct) for _ in distinct))
+        equal = tuple((1.0 - 4 * ULP) / len(distinct) for _ in distinct)
+        return Budget(epsilon, delta, rule, tuple(distinct), equal, releases)
     above = _gaussian_order(positive("epsilon", epsilon), open_unit("delta", delta)) - 1.0
-    return Budget(epsilon, delta, rule, tuple(1.0 + above * factor for factor in _SPREAD), tuple(_SPREAD.values()))
+    mixed = tuple(1.0 + above * factor for factor in _SPREAD)
+    return Budget(epsilon, delta, rule, mixed, tuple(_SPREAD.values()), releases)
 
 
 def _gaussian_order(epsilon: float, delta: float) -> float:
@@ -305,6 +333,33 @@ def filter_epsilon(total: Charge, budget: Budget) -> float:
                 high = middle
         value += slope * (high - low)
     return max(value, 0.0) * (1.0 + 1e-13) + 1e-13
+
+
+def can_follow(total: Charge, budget: Budget) -> bool:
+    """Whether the filter would let more pass after `total`: at least `SMALLEST` of ε, with as little of the failures.
+
+    What is ε₀-private has D_α ≤ min(ε₀, α ε₀²/2) (Bun and Steinke 2016, Prop. 3.3).
+    """
+    least = SMALLEST * budget.epsilon
+    divergences = tuple(min(least, 0.5 * order * least**2) for order in budget.orders)
+    more = Charge(divergences, least, SMALLEST * budget.for_failures)
+    return filter_epsilon(total.plus(more), budget) <= budget.epsilon
+
+
+def delta_left(total: Charge, budget: Budget) -> float:
+    """The δ to design the next release for: its share, or half of what is left for failures. Three digits, so that what is shown
+    is what is used; there is room for their rounding."""
+    return float(f"{min(budget.share, 0.5 * max(budget.for_failures - total.failure, 0.0)):.3g}")
+
+
+def spare_for(total: Charge, budget: Budget) -> float:
+    """The mass of its rarest losses that the next release may count as failures.
+
+    It leaves the others their share, so that this choice alone is never what ends a budget.
+    """
+    if budget.releases is None:
+        return TRIMMED * FAILURES * budget.delta
+    return min(budget.share, 0.25 * max(budget.for_failures - total.failure, 0.0))
 
 
 def tight_epsilon(draws: Iterable[tuple[SingleLoss, int]], delta: float) -> float:

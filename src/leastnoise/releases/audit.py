@@ -10,7 +10,7 @@ from typing import Any
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases import chain
-from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, relation_of, stated_epsilon, stored_law
+from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, stated_epsilon, stored_law, unit_of
 from leastnoise.texts import shown
 
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
@@ -111,9 +111,9 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
         for what, ours, laws in found
         if not _same(ours, laws)
     ]
-    clash = before.clash_with(name, relation_of(data))
+    clash = before.clash_with(name, unit_of(data))
     if clash:
-        faults.append(f"Event {number} is for other neighbours. {clash}")
+        faults.append(f"Event {number} is for others. {clash}")
     if not stated.epsilon <= budget.epsilon:
         faults.append(f"Event {number} overspends {name!r}: epsilon {stated.epsilon!r} of {budget.epsilon!r}.")
     if state.every_entry or stated.releases == 1:  # the first release of the adaptive rule may rest on its tight epsilon

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from leastnoise.errors import AccountingError, LeastNoiseError, LedgerError
@@ -18,15 +18,17 @@ from leastnoise.privacy.single import SingleLoss
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases import chain
 from leastnoise.releases.accounting import (
-    FAILURES,
-    TRIMMED,
+    RELEASES,
+    SMALLEST,
     Budget,
     Charge,
     Rule,
     Spend,
+    can_follow,
     charge,
     filter_epsilon,
     nothing,
+    spare_for,
     tight_epsilon,
 )
 from leastnoise.releases.foreign import is_loss, loss_as_json, loss_from_json
@@ -72,12 +74,42 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Unit:
+    """What releases protect, as their plans declare it; "" where they do not say. `relation`: which
+    tables are neighbours. `person`: whose rows belong together. `person_is`: what a person is."""
+
+    relation: str = ""
+    person: str = ""
+    person_is: str = ""
+
+    def or_else(self, later: Unit) -> Unit:
+        """What is known after a later release: what was said first stays."""
+        pairs = zip(astuple(self), astuple(later), strict=True)
+        return Unit(*(first or second for first, second in pairs))
+
+    def clash_with(self, other: Unit) -> tuple[str, str] | None:
+        """(what was said, what another release says instead), if costs do not add up; None if they do, or nothing is known.
+
+        Who says whose rows belong together must say what a person is too, once that was said: the same name of a column may stand
+        for others.
+        """
+        words = {"relation": "relation = {!r}", "person": "{}", "person_is": "person_is = {!r}"}
+        for name, said in words.items():
+            here, there = getattr(self, name), getattr(other, name)
+            left_out = name == "person_is" and bool(other.person) and not there
+            if here and (there or left_out) and here != there:
+                return said.format(here), said.format(there) if there else "no person_is"
+        return None
+
+
+@dataclass(frozen=True)
 class Preview:
     """What a release would cost. `remaining` is what it would leave of ε; `simple_sum` adds up what
     every release costs alone, each at the δ of the data set (simple composition would add up their δ
     as well). `epsilon_if_fixed` is that of `Entry`: for the first release of a data set, what it costs
-    if it is also the last. `releases` counts it. `last`: it is allowed only as the last, and nothing
-    will be allowed after it."""
+    if it is also the last. `releases` counts it. `last`: less than a thousandth of the budget could
+    follow it, so it must be said to be the last; nothing is `remaining` then. `reason`: why it is
+    refused, or why it would be the last, where that is not plain from the numbers."""
 
     epsilon_before: float
     epsilon_after: float
@@ -87,13 +119,15 @@ class Preview:
     epsilon_if_fixed: float | None
     releases: int = 1
     last: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A budget and what is spent of it. By the adaptive rule `spent` holds at the moment you stop,
-    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: the only release was
-    allowed as the last one, and nothing will be allowed after it."""
+    whatever made you stop. `epsilon_if_fixed` is that of `Entry`. `closed`: less than a thousandth of
+    the budget could be released from it any more. `planned`: how many releases share δ. `unit`: what
+    its releases protect, as far as they said."""
 
     name: str
     epsilon: float
@@ -106,11 +140,14 @@ class Dataset:
     opened: str
     orders: tuple[float, ...]
     closed: bool = False
+    planned: int = RELEASES
+    unit: Unit = field(default_factory=Unit)
 
     @property
     def remaining(self) -> float:
-        """What is left of ε. Under composition a release may cost more, or less, than its ε alone: ask `preview`."""
-        return max(self.epsilon - self.spent, 0.0)
+        """What is left of ε; 0 where it is closed. Under composition a release may cost more, or less, than its ε alone: ask
+        `preview`."""
+        return 0.0 if self.closed else max(self.epsilon - self.spent, 0.0)
 
 
 @dataclass(frozen=True)
@@ -125,9 +162,9 @@ class Account:
     epsilon: float = 0.0
     epsilon_if_fixed: float | None = 0.0
     simple_sum: float = 0.0
-    relation: str = ""  # of the neighbouring tables of its releases; "" while none has said
+    unit: Unit = field(default_factory=Unit)
 
-    def status(self, name: str) -> Dataset:
+    def status(self, name: str, closed: bool) -> Dataset:
         """For the reader."""
         budget = self.budget
         return Dataset(
@@ -141,11 +178,13 @@ class Account:
             self.releases,
             self.opened,
             budget.orders,
-            self.closed,
+            closed,
+            budget.releases or RELEASES,
+            self.unit,
         )
 
     @property
-    def closed(self) -> bool:
+    def was_last(self) -> bool:
         """Whether its one release was allowed only as the last: by its tight ε, the filter being beyond the budget already."""
         budget = self.budget
         return budget.rule == "adaptive" and self.releases == 1 and not filter_epsilon(self.total, budget) <= budget.epsilon
@@ -159,6 +198,7 @@ class Account:
             data["rule"],
             tuple(float.fromhex(order) for order in data["orders"]),
             tuple(float.fromhex(weight) for weight in data["weights"]),
+            data.get("releases"),
         )
         return Account(budget, _shown(data["time"]), nothing(budget))
 
@@ -179,20 +219,23 @@ class Account:
             epsilon=epsilon,
             epsilon_if_fixed=tight,
             simple_sum=float.fromhex(data["simple_sum"]),
-            relation=self.relation or relation_of(data),
+            unit=self.unit.or_else(unit_of(data)),
         )
 
-    def clash_with(self, name: str, relation: str) -> str | None:
-        """What is wrong with a release for another neighbouring relation; None if it is the same, or unknown.
+    def clash_with(self, name: str, unit: Unit) -> str | None:
+        """What is wrong with a release that protects something else; None if it is the same, or unknown.
 
         What is added up must bound the same change of the table. One person replaced is one removed and one added, so what is
         ε-private for persons who come or go is only 2ε-private for persons replaced; the other way round nothing follows at all.
+        And a household of four is ε-private only where its persons are ε/4-private.
         """
-        if not relation or not self.relation or relation == self.relation:
+        found = self.unit.clash_with(unit)
+        if found is None:
             return None
+        said, instead = found
         return (
-            f"The releases of {name!r} so far have relation = {self.relation!r}, this one {relation!r}: costs for different "
-            "relations do not add up. Declare the same relation in every plan of a data set."
+            f"The releases of {name!r} so far have {said}, this one {instead}: costs for different persons or neighbours do not "
+            "add up. Declare the same in every plan of a data set."
         )
 
 
@@ -201,9 +244,9 @@ def stated_epsilon(data: Mapping[str, Any]) -> float:
     return float.fromhex(data["epsilon_after"])
 
 
-def relation_of(data: Mapping[str, Any]) -> str:
-    """The relation that an event states; "" where it states none."""
-    return _shown(data.get("relation", ""))
+def unit_of(data: Mapping[str, Any]) -> Unit:
+    """What an event says it protects. Events of earlier versions say the relation at most."""
+    return Unit(*(_shown(data.get(name, "")) for name in ("relation", "person", "person_is")))
 
 
 def budget_event(name: str, budget: Budget) -> dict[str, Any]:
@@ -216,6 +259,7 @@ def budget_event(name: str, budget: Budget) -> dict[str, Any]:
         "rule": budget.rule,
         "orders": [order.hex() for order in budget.orders],
         "weights": [weight.hex() for weight in budget.weights],
+        "releases": budget.releases,
     }
 
 
@@ -371,6 +415,7 @@ class Prices:
         self._texts: dict[Noise, tuple[str, str]] = {}
         self._charges: dict[tuple[str, float, Budget, float], Charge] = {}
         self._alone: dict[tuple[tuple[Draws, ...], float], float] = {}
+        self._closed: dict[tuple[frozenset[tuple[tuple[str, float], int]], Budget], bool] = {}
 
     def laws(self, spends: Sequence[Spend]) -> Laws:
         """The laws of a release, hashed, with their losses at hand."""
@@ -416,7 +461,7 @@ class Prices:
         uses, total = added(account.uses, draws), self.total_after(connection, account, draws)
         tight = self.tight(connection, account.budget, uses)
         epsilon = epsilon_at_rule(account.budget, total, tight, account.releases + 1)
-        if account.closed:  # whatever the rounding of the next filter does
+        if account.was_last:  # whatever the rounding of the next filter does
             epsilon = max(epsilon, filter_epsilon(account.total, account.budget))
         return replace(
             account,
@@ -433,7 +478,7 @@ class Prices:
         plain = self._total(connection, account, draws, 0.0)
         if account.budget.rule != "adaptive":
             return plain
-        spare = TRIMMED * FAILURES * account.budget.delta / sum(item.uses for item in draws)
+        spare = spare_for(account.total, account.budget) / sum(item.uses for item in draws)
         trimmed = self._total(connection, account, draws, spare)
         better = filter_epsilon(trimmed, account.budget) < filter_epsilon(plain, account.budget) * (1.0 - 1e-6)
         return trimmed if better else plain
@@ -459,6 +504,20 @@ class Prices:
                 raise
             return None
 
+    def closed(self, connection: sqlite3.Connection, account: Account) -> bool:
+        """Whether less than `SMALLEST` of the budget can be released after what was."""
+        budget = account.budget
+        if account.releases == 0:
+            return False
+        if budget.rule == "adaptive":
+            return not can_follow(account.total, budget)
+        key = (frozenset(account.uses.items()), budget)
+        if key not in self._closed:
+            # What follows may fail too: something of δ must be left for it.
+            spent = self.tight(connection, replace(budget, delta=budget.delta * (1.0 - SMALLEST)), account.uses)
+            self._closed[key] = spent is None or not spent + SMALLEST * budget.epsilon <= budget.epsilon
+        return self._closed[key]
+
     def alone(self, connection: sqlite3.Connection, draws: tuple[Draws, ...], delta: float) -> float:
         """ε of one release by itself."""
         if (draws, delta) not in self._alone:
@@ -476,22 +535,31 @@ def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases
     return min(filtered, tight) if last and tight is not None else filtered
 
 
-def advice(before: Account, after: Account) -> str:
-    """What to do about a refusal that a smaller ε would not mend."""
-    aside = FAILURES * after.budget.delta
-    if before.closed:
-        return (
-            "Its first release was within the budget only as the last one, by tight composition, so "
-            "nothing can follow it, however small: data that are to be asked again need a first "
-            "release that leaves the adaptive rule some budget."
-        )
-    if after.budget.rule != "adaptive" or after.total.failure <= aside:
+def why_refused(before: Account, after: Account) -> str:
+    """Why a release is refused, where it is not its ε alone. What would be allowed instead can only be found by trying."""
+    budget, failed = after.budget, before.total.failure
+    if before.was_last:
+        return "Its first release was within the budget only as the last one, so nothing can follow it."
+    if after.total.failure <= budget.for_failures:
         return ""
     return (
-        f"Its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g} over all releases, and of "
-        f"delta={after.budget.delta:g} the adaptive rule sets aside {aside:.2g} for that: plan releases with a delta of "
-        f"{after.budget.delta / 1000:.0e} or less, or declare the budget with a larger delta."
+        f"Noise that ends where a neighbour's goes on counts as a failure. Of delta={budget.delta:g} the rule has "
+        f"{budget.for_failures:.2g} for failures, of which {failed:.2g} is used, and this release needs "
+        f"{after.total.failure - failed:.2g}."
     )
+
+
+def why_last(after: Account) -> str:
+    """Why next to nothing could follow a release that is within the budget."""
+    budget = after.budget
+    if after.total.failure + SMALLEST * budget.for_failures > budget.for_failures:
+        return (
+            f"its noise ends where a neighbour's goes on, with probability {after.total.failure:.2g} over all releases, and of "
+            f"delta={budget.delta:g} the rule has {budget.for_failures:.2g} for that"
+        )
+    if after.was_last:
+        return f"it costs epsilon={after.epsilon:.6g} if it is the last, and more than {budget.epsilon:g} if it is not"
+    return f"it takes epsilon={after.epsilon:.6g} of {budget.epsilon:g}"
 
 
 def stored_law(connection: sqlite3.Connection, law_hash: str) -> Noise | PrivacyLoss:

@@ -21,14 +21,18 @@ from leastnoise.releases.keys import OTHER, Key, group_keys, group_titles
 from leastnoise.releases.mechanism import Mechanism
 from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.ratios import CONFIDENCE, Ratios, centre
-from leastnoise.releases.sensitivity import answers_in, is_unreadable
+from leastnoise.releases.sensitivity import Answer, Block, answers_in, is_checks
 from leastnoise.releases.totals import agreed
 from leastnoise.releases.trials import Trials, worth
 
 NORMAL = 1.96  # half-width of that confidence in standard deviations, for a sum of many draws
-CHECKS = ("other keys", "unreadable")  # the kinds of rows that are no statistics of the plan
+CHECKS = ("other keys", "unreadable", "clipped", "left out")  # the kinds of rows that are no statistics of the plan
 COUNTS = ("count", "persons", "histogram", *CHECKS)
-UNREADABLE = "persons with an unreadable value"
+COUNTED = {
+    "unreadable": "persons with an unreadable value",
+    "clipped": "persons with a clipped value",
+    "left out": "persons with rows left out",
+}
 TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
 
 
@@ -38,7 +42,7 @@ class Row:
 
     `value` is None for a mean or variance of too few values to say; its noise has no size then (NaN).
     The rows of the checks are of kind "other keys" (with the columns of the grouping as `group`) and
-    "unreadable" (with the column).
+    "unreadable" and "clipped" (with the column) and "left out" (with the bound).
     """
 
     statistic: str
@@ -105,7 +109,7 @@ class Row:
 
 def block_numbers(made: Mechanism) -> dict[tuple[Key, ...], int]:
     """The block of each grouping."""
-    return {block.group_by: b for b, block in enumerate(made.blocks) if not is_unreadable(block)}
+    return {block.group_by: b for b, block in enumerate(made.blocks) if not is_checks(block)}
 
 
 def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]:
@@ -130,7 +134,7 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]
             value = values[0] if len(used) == 1 else values[0] + centre(statistic) * values[1]
             noise = noise if group else plain_noise(statistic, used, made, trials)  # the same in every group
             found.append(Row(statistic.name, statistic.kind, title, value, *noise, keys=keys[group]))
-    return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(made)))
+    return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
 
 
 def _ratio_row(
@@ -159,13 +163,13 @@ class Check:
     keys: tuple[tuple[str, str], ...] = ()
 
 
-def checks(made: Mechanism) -> list[Check]:
+def checks(plan: Plan, made: Mechanism) -> list[Check]:
     """The checks of a release."""
     found: list[Check] = []
     for i, entry in enumerate(made.entries):
         block = made.blocks[entry.block]
-        if is_unreadable(block):
-            found.append(Check(i, UNREADABLE, "unreadable", entry.answer.column))
+        if is_checks(block):
+            found.append(Check(i, COUNTED[entry.answer.measure], entry.answer.measure, _subject(plan, block, entry.answer)))
         elif entry.group == len(block.groups):
             columns = ", ".join(key.column for key in block.group_by)
             again = sum(check.group.partition(" (")[0] == columns for check in found)  # the same columns with other keys
@@ -173,6 +177,17 @@ def checks(made: Mechanism) -> list[Check]:
             keys = tuple((key.column, OTHER) for key in block.group_by)
             found.append(Check(i, f"{entry.answer.measure} with other keys", "other keys", named, keys))
     return found
+
+
+def _subject(plan: Plan, block: Block, answer: Answer) -> str:
+    """What a check that counts persons is of."""
+    if answer.measure == "left out":
+        columns = ", ".join(key.column for key in answer.group_by)
+        number = plan.groups_per_person if columns else plan.rows_per_person
+        return f"more than {number} groups of {columns}" if columns else f"more than {number} rows"
+    values = answer.values
+    alike = [other for other in block.answers if (other.measure, other.column) == (answer.measure, answer.column)]
+    return answer.column if values is None or len(alike) == 1 else f"{answer.column} in [{values.lower:g}, {values.upper:g}]"
 
 
 def _check_row(check: Check, value: float, made: Mechanism) -> Row:
@@ -213,6 +228,8 @@ def processed(plan: Plan, found: Sequence[Row]) -> tuple[Row, ...]:
             interval = (max(after.lower, 0.0), after.upper + value - after.number)
         if "integer" in plan.postprocess and row.is_count:
             value = float(math.floor(value + 0.5))
+            # What is counted is whole, so the ends may be rounded inwards.
+            interval = (min(float(math.ceil(interval[0])), value), max(float(math.floor(interval[1])), value))
         changed.append(replace(after, value=value, interval=interval, unprocessed=row.value))
     return tuple(changed)
 

@@ -48,6 +48,15 @@ def unreadable(ibis: Any, table: Table, name: str) -> Any:
     return words.notnull() & ~(blank | _is_number(words) | truth)
 
 
+def beyond(ibis: Any, table: Table, values: Values) -> Any:
+    """Whether a value is there and is beyond its bounds."""
+    x = number(ibis, table, values.column)
+    lower, upper = (constant(ibis, repr(bound)) for bound in (values.lower, values.upper))
+    # PostgreSQL and Spark take NaN for the largest of all numbers.
+    outside = x.notnull() & ~x.isnan() & ((x < lower) | (x > upper))
+    return outside & (x.abs() <= constant(ibis, _LARGEST_FLOAT)) if values.infinite == "missing" else outside
+
+
 def _words(ibis: Any, table: Table, column: Any) -> Any:
     """Text to be searched. With a collation "tRUE" may equal "true", and PostgreSQL searches no text
     of a nondeterministic one."""

@@ -29,7 +29,7 @@ from leastnoise.errors import BudgetExceededError, InvalidParameterError, Ledger
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases import chain, ledger_text
-from leastnoise.releases.accounting import Budget, Spend, declared
+from leastnoise.releases.accounting import RELEASES, Budget, Spend, declared, delta_left
 from leastnoise.releases.audit import Check, audit
 from leastnoise.releases.books import (
     Books,
@@ -38,16 +38,28 @@ from leastnoise.releases.books import (
     Entry,
     Preview,
     Prices,
-    advice,
+    Unit,
     budget_event,
     entry_of,
     release_event,
     stored_law,
+    unit_of,
+    why_last,
+    why_refused,
 )
 
-__all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend"]
+__all__ = ["Check", "Dataset", "Draws", "Entry", "Ledger", "Preview", "Spend", "Unit"]
 
-_LONGEST = {"name": 200, "plan_hash": 200, "result_hash": 200, "note": 2000, "stamp": 2000, "relation": 200}
+_LONGEST = {
+    "name": 200,
+    "plan_hash": 200,
+    "result_hash": 200,
+    "note": 2000,
+    "stamp": 2000,
+    "relation": 200,
+    "person": 2000,
+    "person_is": 2000,
+}
 
 
 class Ledger:
@@ -82,52 +94,80 @@ class Ledger:
     # What changes the ledger
 
     def open_dataset(
-        self, name: str, *, epsilon: float, delta: float, rule: str = "adaptive", orders: Sequence[float] | None = None
+        self,
+        name: str,
+        *,
+        epsilon: float,
+        delta: float,
+        rule: str = "adaptive",
+        orders: Sequence[float] | None = None,
+        releases: int | None = None,
     ) -> Dataset:
         """Declare the budget of a data set. Declaring the same again changes nothing; other numbers are refused.
 
-        `orders` are the Rényi orders of the adaptive rule, where the default ones do not suit: one order is the plain filter.
+        `releases` is how many are to share δ (25 if not given): plans without a δ get their share of it. More are not refused;
+        fewer get no more. `orders` are the Rényi orders of the adaptive rule, where the default ones do not suit: one order is
+        the plain filter.
         """
-        name, budget = dataset_name(name), declared(epsilon, delta, rule, orders)
+        name, budget = dataset_name(name), declared(epsilon, delta, rule, orders, RELEASES if releases is None else releases)
         with self._writing() as (connection, books):
             known, event = books.accounts.get(name), None
             if known is None:
                 event = chain.append(connection, "budget", budget_event(name, budget))
-            elif not _same_budget(known.budget, budget, orders is None):
+            elif not _same_budget(known.budget, budget, orders is None, releases is None):
                 there = known.budget
                 raise LedgerError(
                     f"The budget of {name!r} is declared already and cannot be changed: "
-                    f"epsilon={there.epsilon!r}, delta={there.delta!r}, rule={there.rule!r}."
+                    f"epsilon={there.epsilon!r}, delta={there.delta!r}, rule={there.rule!r}, "
+                    f"releases={there.releases or RELEASES}."
                 )
         if event is not None:
             self._chain.confirm(event)
         return self.dataset(name)
 
     def spend(
-        self, dataset: str, spends: Sequence[Spend], *, plan_hash: str, note: str = "", stamp: str = "", relation: str = ""
+        self,
+        dataset: str,
+        spends: Sequence[Spend],
+        *,
+        plan_hash: str,
+        note: str = "",
+        stamp: str = "",
+        relation: str = "",
+        person: str = "",
+        person_is: str = "",
+        last: bool = False,
     ) -> Entry:
         """Record a release before it is revealed, or refuse it with a BudgetExceededError.
 
         `plan_hash` says what is released, `stamp` what marks it (a seeded generator, for instance), `relation` which
-        tables are neighbours: all releases of a data set that state it must state the same. Nothing that depends on the data may
-        leave the process before this returns.
+        tables are neighbours, `person` whose rows belong together (`Plan.unit`) and `person_is` what a person is: all releases of
+        a data set that state it must state the same, and the first that does settles it. A release after which less than a
+        thousandth of the budget could be released is refused with a LedgerError unless it is said to be the `last`. Nothing that
+        depends on the data may leave the process before this returns.
         """
         name, items = dataset_name(dataset), _checked(spends)
         texts = {
             "plan_hash": _text("plan_hash", plan_hash),
             "note": _text("note", note, empty=True),
             "stamp": _text("stamp", stamp, empty=True),
-            "relation": _text("relation", relation, empty=True),
+            **_unit_texts(relation, person, person_is),
         }
         laws = self._prices.laws(items)  # before the lock: the loss of a new law is what takes time
         with self._writing() as (connection, books):
             account = books.account(name)
-            clash = account.clash_with(name, texts["relation"])
+            clash = account.clash_with(name, unit_of(texts))
             if clash:
                 raise LedgerError(clash)
             after = self._prices.after(connection, account, laws.draws)
             if not after.epsilon <= account.budget.epsilon:
-                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, advice(account, after))
+                reason = why_refused(account, after)
+                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, reason)
+            if not last and self._prices.closed(connection, after):
+                raise LedgerError(
+                    f"The release is refused: it is within the budget of {name!r}, but nothing could be released after it: "
+                    f"{why_last(after)}. If it is meant to be the last, say so: --last, or last=True."
+                )
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
             event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
@@ -153,8 +193,11 @@ class Ledger:
 
     # What reads it
 
-    def preview(self, dataset: str, spends: Sequence[Spend], *, relation: str = "") -> Preview:
-        """What a release would cost now; with `relation` also whether the data set's releases are for the same one.
+    def preview(
+        self, dataset: str, spends: Sequence[Spend], *, relation: str = "", person: str = "", person_is: str = ""
+    ) -> Preview:
+        """What a release would cost now; with `relation`, `person` and `person_is` also whether the data set's releases are for
+        the same ones.
 
         Another process may spend in the meantime: only `spend` decides.
         """
@@ -163,29 +206,46 @@ class Ledger:
         with self._reading() as (connection, books):
             account = books.account(name)
             after = self._prices.after(connection, account, laws.draws)
+            closed = self._prices.closed(connection, after)
         budget = account.budget.epsilon
-        allowed = after.epsilon <= budget and account.clash_with(name, relation) is None
+        clash = account.clash_with(name, unit_of(_unit_texts(relation, person, person_is)))
+        allowed = after.epsilon <= budget and clash is None
         return Preview(
             epsilon_before=account.epsilon,
             epsilon_after=after.epsilon,
             simple_sum=after.simple_sum,
             allowed=allowed,
-            remaining=max(budget - after.epsilon, 0.0),
+            remaining=0.0 if closed else max(budget - after.epsilon, 0.0),
             epsilon_if_fixed=after.epsilon_if_fixed,
             releases=after.releases,
-            last=allowed and after.closed,
+            last=allowed and closed,
+            reason=clash or (why_refused(account, after) if not allowed else why_last(after) if closed else ""),
         )
+
+    def delta_share(self, dataset: str) -> float:
+        """The δ for the next release of a data set: its share of what is there for the releases that were declared."""
+        name = dataset_name(dataset)
+        with self._reading() as (_, books):
+            account = books.account(name)
+        share = delta_left(account.total, account.budget)
+        if not share > 0.0:
+            raise LedgerError(
+                f"Of the delta={account.budget.delta:g} of {name!r} nothing is left that a release could have a share of: "
+                f"earlier ones used {account.total.failure:.2g}, all there is for noise that ends."
+            )
+        return share
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Every data set, in the order of declaration."""
-        with self._reading() as (_, books):
-            return tuple(account.status(name) for name, account in books.accounts.items())
+        with self._reading() as (connection, books):
+            return self._statuses(connection, books)
 
     def dataset(self, name: str) -> Dataset:
         """One data set; a LedgerError if its budget was never declared."""
         name = dataset_name(name)
-        with self._reading() as (_, books):
-            return books.account(name).status(name)
+        with self._reading() as (connection, books):
+            account = books.account(name)
+            return account.status(name, self._prices.closed(connection, account))
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Every release, oldest first."""
@@ -209,8 +269,8 @@ class Ledger:
 
     def show(self) -> str:
         """Budgets and releases as a text table."""
-        with self._reading() as (_, books):
-            datasets = [account.status(name) for name, account in books.accounts.items()]
+        with self._reading() as (connection, books):
+            datasets = self._statuses(connection, books)
             return ledger_text.as_table(datasets, list(books.entries.values()))
 
     def _repr_html_(self) -> str:
@@ -225,7 +285,7 @@ class Ledger:
             entries = list(books.entries.values())
             if format == "csv":
                 return ledger_text.as_csv(entries)
-            datasets = [account.status(name) for name, account in books.accounts.items()]
+            datasets = self._statuses(connection, books)
             hashes = sorted({draws.law_hash for entry in entries for draws in entry.draws})
             laws = {law_hash: chain.stored_law(connection, law_hash) for law_hash in hashes}
             return ledger_text.as_json(books.last_hash, datasets, entries, laws)
@@ -238,6 +298,10 @@ class Ledger:
         """
         with self._chain.reading() as connection:
             return audit(connection, head=head, every_entry=every_entry)
+
+    def _statuses(self, connection: sqlite3.Connection, books: Books) -> tuple[Dataset, ...]:
+        prices = self._prices
+        return tuple(account.status(name, prices.closed(connection, account)) for name, account in books.accounts.items())
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[sqlite3.Connection, Books]]:
@@ -265,6 +329,11 @@ def dataset_name(name: str) -> str:
     return _text("name", name)
 
 
+def _unit_texts(relation: str, person: str, person_is: str) -> dict[str, str]:
+    given = {"relation": relation, "person": person, "person_is": person_is}
+    return {name: _text(name, value, empty=True) for name, value in given.items()}
+
+
 def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:
     items = tuple(spends) if isinstance(spends, (list, tuple)) else ()
     if not items or not all(isinstance(item, Spend) for item in items):
@@ -280,7 +349,9 @@ def _text(name: str, value: Any, *, empty: bool = False) -> str:
     return unicodedata.normalize("NFC", str(value))
 
 
-def _same_budget(there: Budget, asked: Budget, default_orders: bool) -> bool:
+def _same_budget(there: Budget, asked: Budget, default_orders: bool, default_releases: bool) -> bool:
     if (there.epsilon, there.delta, there.rule) != (asked.epsilon, asked.delta, asked.rule):
+        return False
+    if not default_releases and (there.releases or RELEASES) != asked.releases:
         return False
     return default_orders or there.orders == asked.orders  # a later version of this package may have other default orders

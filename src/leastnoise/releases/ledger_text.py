@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from leastnoise.releases import chain
-from leastnoise.releases.books import Dataset, Entry
+from leastnoise.releases.books import Dataset, Entry, Unit
 
 
 def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
@@ -20,18 +20,30 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
         return "No data set has a budget yet.\n"
     head = ["data set", "rule", "delta", "epsilon", "spent", "left", "if laws fixed", "simple sum", "releases"]
     text = _table(head, [_dataset_row(dataset) for dataset in datasets])
+    text += "".join(f"{dataset.name} protects: {protects(dataset.unit)}\n" for dataset in datasets if dataset.unit != Unit())
     if entries:
         head = ["id", "time (UTC)", "data set", "draws", "spent", "if laws fixed", "simple sum", "plan", "law", "state"]
         text += "\n" + _table(head, [_entry_row(entry) for entry in entries])
-    closed = "\nleft: closed where the only release was allowed as the last one." if any(one.closed for one in datasets) else ""
+    closed = (
+        "\nleft: closed where less than a thousandth of the budget could be released."
+        if any(one.closed for one in datasets)
+        else ""
+    )
     return text + (
         "\nspent: the epsilon that the budget limits, by the rule of the data set. Adaptive: it holds at the moment you stop, also"
         "\n  where the answers made you stop. Fixed in advance: it holds for a number of releases that was fixed in advance too."
         f"{closed}"
         "\nif laws fixed: tight composition, a guarantee only if all laws, and the last release, were fixed before any answer was"
         "\n  seen. After one release: if it is the last."
-        "\nsimple sum: what the releases cost one by one, each at delta.\n"
+        "\nsimple sum: what the releases cost one by one, each at delta."
+        "\nreleases: made, of those that share delta. More may follow as long as something is left.\n"
     )
+
+
+def protects(unit: Unit) -> str:
+    """What releases protect, in one line."""
+    person = unit.person + (f" ({unit.person_is})" if unit.person_is else "")
+    return ", ".join(filter(None, (person, unit.relation)))
 
 
 def as_json(head: str, datasets: Sequence[Dataset], entries: Sequence[Entry], laws: Mapping[str, Any]) -> str:
@@ -104,4 +116,4 @@ def _cell(value: Any) -> Any:
 def _dataset_row(dataset: Dataset) -> list[str]:
     left = "closed" if dataset.closed else _short(dataset.remaining)
     spent = [_short(dataset.epsilon), _short(dataset.spent), left, _short(dataset.epsilon_if_fixed), _short(dataset.simple_sum)]
-    return [dataset.name, dataset.rule, f"{dataset.delta:.3g}", *spent, str(dataset.releases)]
+    return [dataset.name, dataset.rule, f"{dataset.delta:.3g}", *spent, f"{dataset.releases} of {dataset.planned}"]

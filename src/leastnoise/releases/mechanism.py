@@ -27,13 +27,13 @@ from scipy import optimize
 from leastnoise import classic
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.designer.design import LARGEST_RATIO, design, smallest_ratio
-from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
+from leastnoise.errors import AccountingError, DesignError, LeastNoiseError, PlanError
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Domain, Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases.accounting import Spend
 from leastnoise.releases.plan import Plan
-from leastnoise.releases.sensitivity import Answer, Block, blocks, is_unreadable
+from leastnoise.releases.sensitivity import Answer, Block, blocks, is_checks
 from leastnoise.sampling.weights import exact
 
 _ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
@@ -153,6 +153,11 @@ class _Found:
 
 def mechanism(plan: Plan) -> Mechanism:
     """The least noise for a plan. Nothing but the plan is looked at."""
+    if plan.delta is None:
+        raise PlanError(
+            "The plan declares no delta: release it with a ledger, which gives it its share, or declare delta = the probability "
+            "with which epsilon may be exceeded, such as 1e-9."
+        )
     asked = blocks(plan)
     entries = tuple(
         Entry(b, cell, answer, sensitivity)
@@ -195,7 +200,7 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
     classes: dict[tuple[float, float | None], list[int]] = {}
     for index, entry in enumerate(entries):
         block = asked[entry.block]
-        if is_unreadable(block):
+        if is_checks(block):
             continue
         place = block.answers.index(entry.answer) if entry.answer in block.answers else 0
         wanted = block.sigmas[place]
@@ -222,7 +227,7 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
 def _is_check(name: str, asked: Sequence[Block], entry: Entry) -> bool:
     """Whether an entry is one of the checks, and not in the draws of what is asked for."""
     block = asked[entry.block]
-    if is_unreadable(block):
+    if is_checks(block):
         return True
     is_other = entry.group == len(block.groups)
     return is_other and (name == "joint" or not block.other_is_free)
@@ -258,8 +263,8 @@ def _layout(
                 drawn += [(kind, tuple(served[at : at + batch])) for at in range(0, len(served), batch)]
     order = {kind: place for place, kind in enumerate(uses)}
     specs = tuple(_Spec(batch, n, 1.0 / weight, ratio, domain) for (weight, ratio, batch, domain), n in uses.items())
-    # The unreadable values of one person are seen in `touched` draws, each number of other keys in one.
-    check_uses = sum(asked[b].touched if is_unreadable(asked[b]) else 1 for b in {entries[i].block for i in checks})
+    # The checks that count persons are seen in `touched` draws, each number of other keys in one.
+    check_uses = sum(asked[b].touched if is_checks(asked[b]) else 1 for b in {entries[i].block for i in checks})
     return _Layout(name, specs, tuple((order[kind], served) for kind, served in drawn), checks, check_uses)
 
 
@@ -574,7 +579,7 @@ def _gaussian(
     A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ touched/σ².
     """
     std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
-    first = [i for i, entry in enumerate(entries) if entry.group == 0 and not is_unreadable(asked[entry.block])]
+    first = [i for i, entry in enumerate(entries) if entry.group == 0 and not is_checks(asked[entry.block])]
     mu2 = sum(asked[entries[i].block].touched / std[i] ** 2 for i in first)
     if layout.checks:
         mu2 += layout.check_uses / std[layout.checks[0]] ** 2

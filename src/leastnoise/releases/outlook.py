@@ -47,7 +47,7 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
         else:
             noise = plain_noise(statistic, used, made, trials)
             found.append(Outlook(statistic.name, statistic.kind, groups, *noise, of_sum=False))
-    for check in checks(made):
+    for check in checks(plan, made):
         law, one = laws[check.entry].noise, made.entries[check.entry].sensitivity
         name = f"{check.statistic}: {check.group}"
         half_width = law.interval(CONFIDENCE) * one

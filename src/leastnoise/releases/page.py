@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.digits import above
-from leastnoise.releases.estimate import Row
-from leastnoise.releases.report import guarantee, in_words, intervals_in_words, registry, unit, why
+from leastnoise.digits import above, below
+from leastnoise.releases.cautions import share
+from leastnoise.releases.estimate import CHECKS, Row
+from leastnoise.releases.plan import Plan, Values
+from leastnoise.releases.report import clipped, guarantee, in_words, intervals_in_words, registry, unit, why
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -31,6 +33,8 @@ p { margin: .5rem 0; max-width: 46rem } .soft, caption { color: var(--soft) } .s
 .facts { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.2rem 0; padding: 0 }
 .facts div { background: var(--card); border-radius: .5rem; padding: .7rem 1rem; flex: 1 1 10rem }
 .facts dt { font-size: .82rem; color: var(--soft) }
+.few { color: var(--soft); font-style: italic } .facts dd small { font-size: .9rem; font-weight: 400; color: var(--soft) }
+code { font-size: .87em; overflow-wrap: anywhere }
 .facts dd { margin: 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums }
 table { border-collapse: collapse; width: 100%; margin: .8rem 0 }
 caption { text-align: left; font-size: .87rem; padding-bottom: .5rem }
@@ -84,8 +88,7 @@ def page(release: Release) -> str:
 <dl class="facts">
 <div><dt>Privacy loss ε, at most</dt><dd>{above(release.epsilon)}</dd></div>
 <div><dt>except with probability δ</dt><dd>{_power(release.delta)}</dd></div>
-<div><dt>Published numbers</dt><dd>{len(release.rows)}</dd></div>
-<div><dt>Noise, if it were Gaussian</dt><dd>{made.gaussian_factor:.3g} ×</dd></div>
+{_so_far(release)}<div><dt>Noise, if it were Gaussian</dt><dd>{made.gaussian_factor:.3g} ×</dd></div>
 </dl>
 <h2>What is guaranteed</h2>
 <p>{escape(in_words(release))}</p>
@@ -93,14 +96,105 @@ def page(release: Release) -> str:
 This covers {escape(guarantee(release)["covers"])}.</p>
 {_cautions(release)}<h2>The numbers</h2>{labelled}
 <div class="scroll">{_table(release)}</div>
+<h2>What was bounded</h2>
+{_bounds(release)}
 <h2>The noise</h2>
 <p>{escape(why(release))}</p>
 <p>{_counted(len(made.entries), "noisy answer")}, {_counted(len(made.draws), "draw")}. Entropy: {escape(release.entropy)}.</p>
-<h2>Record for the registry of deployments</h2>
+{_ledger(release)}<h2>Record for the registry of deployments</h2>
 <section class="record">{_definitions(registry(release)["deployment"])}</section>
 <footer class="soft small"><p>Plan {release.plan.hash[:16]}…, result {release.hash[:16]}…. Made with leastnoise.</p></footer>
 </body></html>
 """
+
+
+def _so_far(release: Release) -> str:
+    """The cost of all releases, where a ledger adds them up."""
+    if release.standing is None:
+        return f"<div><dt>Published numbers</dt><dd>{len(_asked(release))}</dd></div>\n"
+    said = f"ε of all {release.standing.releases} releases so far" if release.standing.releases > 1 else "ε of all releases so far"
+    return f"<div><dt>{said}</dt><dd>{above(release.standing.spent)} <small>of {release.standing.epsilon:g}</small></dd></div>\n"
+
+
+def _ledger(release: Release) -> str:
+    """What whoever doubts the accounts later needs."""
+    at = release.standing
+    if at is None:
+        return ""
+    return (
+        f"<h2>The ledger</h2>\n<p>Entry {release.entry}, data set {escape(at.dataset)}. All releases so far ({at.releases}) have "
+        f"spent ε = {above(at.spent)} of {at.epsilon:g}, at δ = {_power(at.delta)}. The head of the ledger after this release is "
+        f"<code>{at.head}</code>: an owner who changes an older entry cannot arrive at it again.</p>\n"
+    )
+
+
+def _asked(release: Release) -> list[Row]:
+    return [row for row in release.rows if row.kind not in CHECKS]
+
+
+def _bounds(release: Release) -> str:
+    """Contribution bounds and clipping bounds, and the noisy numbers of those that they concern."""
+    plan = release.plan
+    columns = "\n".join(
+        f'<tr><td>{escape(one.column)}</td><td class="n">{one.lower:g} to {one.upper:g}</td><td class="n">{one.pitch:g}</td>'
+        f'<td class="n">{_missing(one)}</td></tr>'
+        for one in clipped(plan)
+    )
+    if columns:
+        columns = f"""<div class="scroll"><table><caption>Values beyond these bounds count as the bound.</caption>
+<thead><tr><th scope="col">Column</th><th scope="col" class="n">Bounds</th><th scope="col" class="n">Rounded to</th>
+<th scope="col" class="n">Missing</th></tr></thead><tbody>
+{columns}
+</tbody></table></div>"""
+    found = "\n".join(
+        f'<tr><td>{escape(_check(row))}<small>{_THEN[row.kind]}</small></td><td class="n">{row.in_words()}</td>'
+        f'<td class="n">{_between(share(plan, release.rows, row))}</td></tr>'
+        for row in release.rows
+        if row.kind in CHECKS
+    )
+    if found:
+        found = f"""<div class="scroll"><table><caption>How many this concerns. Counted with noise like every number
+here, for a small share of ε; each person under one of these lines at most, rows with other keys apart. The share is of all persons,
+or rows, where their number is published; what cannot be told is a dash.</caption>
+<thead><tr><th scope="col">Counted</th><th scope="col" class="n">Number</th><th scope="col" class="n">Share</th></tr></thead><tbody>
+{found}
+</tbody></table></div>"""
+    return f"<p>{escape(_contribution(plan))}</p>\n{columns}\n{found}"
+
+
+def _contribution(plan: Plan) -> str:
+    """How much of one person counts."""
+    if plan.one_row_per_person:
+        return "One row is one person, and every row counts."
+    groups = "" if plan.groups_per_person is None else f", in at most {plan.groups_per_person} groups of each grouping"
+    each = "" if plan.rows_per_group is None else f", at most {plan.rows_per_group} in one group"
+    return f"Of each person at most {plan.rows_per_person} rows count{groups}{each}. Rows without a {plan.person} do not."
+
+
+_THEN = {
+    "left out": "what is more is left out",
+    "clipped": "counts as the bound",
+    "unreadable": "counts as missing",
+    "other keys": "in no declared group",
+}
+
+
+def _check(row: Row) -> str:
+    if row.kind == "other keys":
+        return f"{row.statistic}: {row.group}"
+    what = {"left out": "{}", "clipped": "a value of {} beyond its bounds", "unreadable": "a value of {} that is no number"}
+    return f"persons with {what[row.kind].format(row.group)}"
+
+
+def _missing(one: Values) -> str:
+    return "left out" if one.missing == "drop" else f"counts as {one.missing:g}"
+
+
+def _between(shares: tuple[float, float] | None) -> str:
+    if shares is None or shares[1] - shares[0] >= 1.0:
+        return "–"
+    low, high = below(100.0 * shares[0], 2), above(100.0 * shares[1], 2)
+    return f"{low} to {high} %"
 
 
 def _cautions(release: Release) -> str:
@@ -131,7 +225,7 @@ def _table(release: Release) -> str:
     rows = "\n".join(
         f"<tr><td>{escape(row.statistic)}{_group(row)}</td>{_numbers(row)}"
         f'<td class="bar">{_bar(row, *ranges[row.statistic])}</td></tr>'
-        for row in release.rows
+        for row in _asked(release)
     )
     return f"""<table><caption>± is the half-width of a 95 % interval from noise alone: it does not cover sampling, missing answers
 or clipping. Drawn on the right: means between their declared bounds, other numbers from zero.</caption>

@@ -2,9 +2,10 @@
 
 Nothing here is read off the private data. What privacy needs and the plan does not say is a PlanError that says what to declare:
 
-    name = "clinic-2024"                     epsilon = 1.0        delta = 1e-6
+    name = "clinic-2024"                     epsilon = 1.0        # delta = 1e-9, or its share of the ledger's
     relation = "add/remove"                  # neighbouring tables differ in one person's rows; "replace": those rows are others
     person = "patient_id"                    # or one_row_per_person = true
+    person_is = "a patient"                  # in words, for the ledger; may be left out
     rows_per_person = 8                      # contribution bounds, enforced in the engine
     groups_per_person = 2                    # with any group_by or histogram
     [source]
@@ -196,8 +197,11 @@ class Statistic:
 class Plan:
     """A release, declared. `table` of `release` may replace the source, so one plan serves any engine.
 
-    `dataset` is the ledger's name of the data (by default `name`), `max_rows` a public bound on the rows of the table that overflow
-    is checked with, `salt` what the choice of a person's rows depends on, `about` what the report says of curator and purpose.
+    `person_is` says in words what a person is ("a patient", "a household"): the ledger holds all plans
+    of a data set to it, as to `person` and `relation`. Without `delta` a plan gets its share of the
+    ledger's, and cannot be released without one. `dataset` is the ledger's name of the data (by default
+    `name`), `max_rows` a public bound on the rows of the table that overflow is checked with, `salt`
+    what the choice of a person's rows depends on, `about` what the report says of curator and purpose.
 
     Guarantees: frozen and complete: whatever the derivation of the sensitivity needs is declared here, or construction fails.
     """
@@ -207,7 +211,7 @@ class Plan:
     relation: Relation
     statistics: tuple[Statistic, ...]
     epsilon: float
-    delta: float
+    delta: float | None = None
     person: str | None = None
     one_row_per_person: bool = False
     rows_per_person: int | None = None
@@ -218,6 +222,7 @@ class Plan:
     dataset: str | None = None
     postprocess: tuple[str, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict)
+    person_is: str = ""
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -233,7 +238,8 @@ class Plan:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         if self.epsilon > LARGEST_EPSILON:
             raise InvalidParameterError("epsilon", self.epsilon, f"to be at most {LARGEST_EPSILON:g}: more protects nobody")
-        object.__setattr__(self, "delta", open_unit("delta", self.delta))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", open_unit("delta", self.delta))
         positive_integer("max_rows", self.max_rows)
         plain_text("salt", self.salt, MOST_TEXT, empty=True)
         self._check_statistics()
@@ -261,6 +267,8 @@ class Plan:
     def _check_unit(self) -> None:
         if not isinstance(self.one_row_per_person, bool):
             raise InvalidParameterError("one_row_per_person", self.one_row_per_person, "to be true or false")
+        if self.person_is:
+            text("person_is", self.person_is)
         if (self.person is None) != self.one_row_per_person:
             raise PlanError(
                 "The plan must say whom it protects: declare person = the column of person ids, or one_row_per_person = true, "
@@ -317,6 +325,11 @@ class Plan:
                 )
 
     @property
+    def unit(self) -> str:
+        """Whose rows belong together, as the ledger keeps it."""
+        return "one row a person" if self.person is None else f"person = {self.person!r}"
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
         named = [] if self.person is None else [self.person]
@@ -328,6 +341,8 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         """The plan as plain JSON data, without passwords and without data."""
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("source", "statistics")}
+        if not self.person_is:  # plans that do not say it keep the hash they always had
+            del plain["person_is"]
         return {
             **plain,
             "postprocess": list(self.postprocess),

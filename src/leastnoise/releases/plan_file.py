@@ -53,7 +53,7 @@ def plan_from(content: Mapping[str, Any], *, folder: Path | None = None) -> Plan
     if not isinstance(statistics, list) or not all(isinstance(entry, dict) for entry in statistics):
         raise PlanError("The plan asks for nothing: declare at least one [[statistic]].")
     source = _source(given.pop("source", None), folder)
-    for name in ("name", "epsilon", "delta", "relation"):
+    for name in ("name", "epsilon", "relation"):
         if name not in given:
             raise PlanError(f"The plan declares no {name}: declare {_MEANING[name]}.")
     if not isinstance(given.get("postprocess", []), list) or not isinstance(given.get("about", {}), dict):
@@ -65,7 +65,6 @@ def plan_from(content: Mapping[str, Any], *, folder: Path | None = None) -> Plan
 _MEANING = {
     "name": "name = what the release is called",
     "epsilon": "epsilon = the privacy loss allowed",
-    "delta": "delta = the probability with which that loss may be exceeded, such as 1e-6",
     "relation": 'relation = "add/remove" or "replace"',
 }
 

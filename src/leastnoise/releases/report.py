@@ -9,7 +9,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.digits import above
-from leastnoise.releases.plan import Plan
+from leastnoise.releases.cautions import share
+from leastnoise.releases.estimate import CHECKS
+from leastnoise.releases.plan import Plan, Values
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -69,6 +71,31 @@ def in_words(release: Release) -> str:
         "without that person, within the same factor. It does not say that nothing can be learnt about a person: what the numbers "
         "show of many people can concern a person who is not even among them."
     )
+
+
+def bounds(release: Release) -> dict[str, Any]:
+    """What the plan bounds, and the shares that the bounds concern: between noisy numbers that are part of the release."""
+    plan, rows = release.plan, release.rows
+    return {
+        "rows_per_person": 1 if plan.one_row_per_person else plan.rows_per_person,
+        "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
+        "rows_per_group": 1 if plan.one_row_per_person else plan.rows_per_group,
+        "columns": [
+            {"column": one.column, "lower": one.lower, "upper": one.upper, "pitch": one.pitch, "missing": one.missing}
+            for one in clipped(plan)
+        ],
+        "shares": [
+            {"statistic": row.statistic, "group": row.group, "between": share(plan, rows, row)}
+            for row in rows
+            if row.kind in CHECKS
+        ],
+    }
+
+
+def clipped(plan: Plan) -> list[Values]:
+    """The columns of numbers with their bounds, each once."""
+    found = (statistic.values for statistic in plan.statistics)
+    return list({(one.column, one.lower, one.upper): one for one in found if one is not None}.values())
 
 
 def intervals_in_words(plan: Plan) -> str:

@@ -2,7 +2,8 @@
 
 1. The plan is complete (its construction checks it).
 2. The noise is designed and judged, from the plan alone.
-3. The ledger would allow it; the names and types of the table's columns are checked; no row is read.
+3. The ledger would allow it; the names and types of the table's columns are checked; every query runs
+   on no rows, and a CSV file is seen to be one. What fails so far costs nothing.
 4. The ledger commits the spend, or refuses it.
 5. The engine counts and sums integers; noise is added to them as integers.
 6. Only now do numbers leave this function; the ledger notes the hash of what was published.
@@ -16,7 +17,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
@@ -26,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.errors import PlanError, UnsupportedError
+from leastnoise.errors import BudgetExceededError, LedgerError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
+from leastnoise.releases.advice import tried, unit_of, with_share
 from leastnoise.releases.cautions import cautions
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.ledger import Ledger
@@ -37,12 +39,24 @@ from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
 from leastnoise.releases.sealed import SealedTable
-from leastnoise.releases.table import Counts, Table, aggregate, open_table
+from leastnoise.releases.table import Counts, Table, aggregate, open_table, rehearse
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
 from leastnoise.storage import write_whole
 
 Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the ledger stands after a release: what its data set has spent in all, of what, and the head that proves it."""
+
+    dataset: str
+    releases: int
+    spent: float
+    epsilon: float
+    delta: float
+    head: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +74,7 @@ class Release:
     entropy: str
     published: str
     entry: int | None = None
+    standing: Standing | None = None
 
     @property
     def epsilon(self) -> float:
@@ -107,6 +122,8 @@ class Release:
             "post_processing": list(self.plan.postprocess),
             "entropy": self.entropy,
             "ledger_entry": self.entry,
+            "ledger": None if self.standing is None else asdict(self.standing),
+            "bounds": report.bounds(self),
             "statistics": [row.as_dict() for row in self.rows],
             "registry": report.registry(self),
         }
@@ -158,25 +175,28 @@ def release(
     prepared: Mechanism | None = None,
     entropy: Entropy | None = None,
     not_private: bool = False,
+    last: bool = False,
     scratch: str | PathLike[str] | None = None,
     sealed: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan (or the plan in a TOML file): noisy statistics with their guarantee.
 
-    `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one nothing adds up what several
-    releases cost. `table` (a pandas, polars, pyarrow or Spark table, or an ibis table of any engine)
-    takes the place of the plan's source.
-    `prepared` is the `mechanism(plan)` of the same plan, made earlier to see what noise the budget buys. `progress` is told what is
-    being done and its share. `entropy` is for tests: any other source than the operating system's
-    needs `not_private=True`, and the result, its files and the ledger say so. `scratch` is a folder in
-    which DuckDB makes a private one for the rows that memory has no room for, by default the system's. `sealed` scans the
-    plan's file in a process that can read it and nothing else, on Linux; where the system has no such thing, nothing is
-    scanned.
+    `ledger` keeps the budget of `plan.dataset`, which must have been declared there; without one
+    nothing adds up what several releases cost. A plan without a δ gets its share of the ledger's.
+    `last` allows a release after which next to nothing could be released from the data set; else
+    such a one is refused. `table` (a pandas, polars, pyarrow or Spark table, or an ibis table of
+    DuckDB, PostgreSQL or Spark) takes the place of the plan's source. `prepared` is the
+    `mechanism(plan)` of the same plan, with its δ (see `with_share`), made earlier to see what noise
+    the budget buys. `progress` is told what is being done and its share. `entropy` is for tests: any
+    other source than the operating system's needs `not_private=True`, and the result, its files and
+    the ledger say so. `scratch` is a folder in which DuckDB makes a private one for the rows that
+    memory has no room for, by default the system's. `sealed` scans the plan's file in a process that
+    can read it and nothing else, on Linux; where the system has no such thing, nothing is scanned.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice; no private value in any error.
     """
-    wanted = plan if isinstance(plan, Plan) else load_plan(plan)
+    wanted = with_share(plan if isinstance(plan, Plan) else load_plan(plan), ledger)
     told: Progress = progress or (lambda stage, share: None)
     source = chosen(entropy, not_private)
     told("designing the noise", 0.0)
@@ -185,13 +205,18 @@ def release(
         raise PlanError("The prepared noise belongs to another plan: call mechanism(plan) for this one.")
     told("designing the noise", 1.0)
     dataset = wanted.dataset or wanted.name
-    if ledger is not None and not ledger.preview(dataset, made.spends, relation=wanted.relation).allowed:
-        _spend(ledger, dataset, wanted, made, source)  # raises the ledger's own refusal
+    if ledger is not None:
+        cost = ledger.preview(dataset, made.spends, **unit_of(wanted))
+        if not cost.allowed or (cost.last and not last):
+            _refuse(ledger, dataset, wanted, made, source)
     if sealed and table is not None:
         raise UnsupportedError("A sealed scan is of the file that a plan declares: leave out table, or sealed.")
     opened = SealedTable(wanted, made.blocks, scratch=scratch) if sealed else open_table(wanted, table, scratch=scratch)
     try:
-        entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source)
+        if isinstance(opened, Table):  # a sealed one rehearsed as it was opened
+            rehearse(wanted, opened, made.blocks, lambda share: told("checking the table", share))
+        told("checking the table", 1.0)
+        entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source, last)
         counts = _counted(wanted, opened, made, told)
     finally:
         opened.close()
@@ -202,13 +227,30 @@ def release(
     done = Release(wanted, found, made, opened.engine, stamp_of(source), stamp, entry)
     if ledger is not None and entry is not None:
         ledger.release_done(entry, done.hash)
+        done = replace(done, standing=_standing(ledger, dataset))
     told("adding noise", 1.0)
     return done
 
 
-def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> int:
+def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool) -> int:
     told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
-    return ledger.spend(dataset, made.spends, **told, relation=plan.relation).id
+    return ledger.spend(dataset, made.spends, **told, **unit_of(plan), last=last).id
+
+
+def _refuse(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy) -> None:
+    """The ledger's own refusal, with what was tried and would be allowed."""
+    try:
+        _spend(ledger, dataset, plan, made, source, last=False)
+    except BudgetExceededError as refused:
+        reason = " ".join(filter(None, (refused.advice, tried(plan, ledger))))
+        raise BudgetExceededError(dataset, refused.budget, refused.spent, refused.asked, reason) from None
+    except LedgerError as refused:
+        raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
+
+
+def _standing(ledger: Ledger, dataset: str) -> Standing:
+    account = ledger.dataset(dataset)
+    return Standing(dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head)
 
 
 def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress) -> list[Counts]:

@@ -7,8 +7,8 @@ takes the child over by a hostile file can lie about the counts, and that is all
 
 1. The child loads what it needs, trying every query on a table of its own. Its libraries start threads
    as they are loaded, which a seal would not reach: so it forks, and goes on alone.
-2. It seals itself, opens the table and tries every query on none of its rows: whatever the seal would
-   stop later stops it now, before the ledger is charged.
+2. It seals itself, opens the table and rehearses: every query on none of its rows, and the lines of a
+   CSV file. Whatever the seal would stop later stops it now, before the ledger is charged.
 3. It waits for leave, counts, answers and ends. It ends with its parent, whatever ends that.
 """
 
@@ -41,7 +41,7 @@ from leastnoise.releases.plan import Plan
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Block
 from leastnoise.releases.source import CsvFile, DuckDBTable, ParquetFile
-from leastnoise.releases.table import Counts, aggregate, declared_files, no_rows, open_table
+from leastnoise.releases.table import Counts, aggregate, declared_files, no_rows, open_table, rehearse
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from leastnoise.releases.sealed import child; child()"
 _KINDS: Mapping[str, type[LeastNoiseError]] = {kind.__name__: kind for kind in (PlanError, UnsupportedError, EngineError)}
@@ -189,8 +189,7 @@ def _count(plan: Plan, blocks: Sequence[Block], folder: str, say: Callable[[str,
     machine = [path for path in _MACHINE if os.path.exists(path)]
     seal.seal([*files, *logs, *machine], [folder], _listed(plan.source))
     table = open_table(plan, scratch=folder)
-    for block in blocks:
-        aggregate(plan, replace(table, expression=table.expression.limit(0)), block)
+    rehearse(plan, table, blocks)
     say("opened", True)
     for line in sys.stdin.buffer:
         found = aggregate(plan, table, blocks[int(line)], lambda share: say("share", share))

@@ -61,10 +61,16 @@ of all groups together. Where that is no more than before (`other_is_free`) the 
 if noise is drawn by group or for each answer: at most g draws see a change, and that of the other
 keys has fewer answers than those of a declared group. Else it is one of the *checks*.
 
-**Checks** are what tells whether keys and numbers were read as they were meant: the numbers of other
-keys that are not free, and how many persons have a value that is there and is no number. Each person
-is counted under one column of numbers only, so one cell of these changes by one (replace: two
-cells, one they leave and one they enter). Checks have noise of their own, for a small share of ε.
+**Checks** are what tells whether keys, numbers and bounds were meant as they are declared: the numbers
+of other keys that are not free, and how many persons
+
+    unreadable   have a value in a column that is there and is no number
+    clipped      have a value in a column that is beyond its bounds
+    left out     have more rows than count, or are in more groups of a grouping than count
+
+Each person is counted under one of these only, whatever the number of columns: under an unreadable
+value if there is one, else under one that is chosen by a digest. So one cell changes by one (replace:
+two cells, one they leave and one they enter). Checks have noise of their own, for a small share of ε.
 """
 
 from __future__ import annotations
@@ -79,7 +85,8 @@ from leastnoise.errors import PlanError
 from leastnoise.releases.keys import Key, groups
 from leastnoise.releases.plan import LARGEST_SUM, Plan, Statistic, Values
 
-Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable"]
+Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable", "clipped", "left out"]
+ONCE = ("unreadable", "clipped", "left out")  # of the checks, each person is counted under one of these, once
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,8 @@ class Answer:
 
     measure: Measure
     values: Values | None = None
-    column: str = ""  # of unreadable values
+    column: str = ""  # of unreadable and clipped values
+    group_by: tuple[Key, ...] = ()  # of rows that are left out because a person has too many groups; without, too many rows
 
     @property
     def half_range(self) -> int:
@@ -98,7 +106,7 @@ class Answer:
     @property
     def row_range(self) -> tuple[int, int]:
         """[a, b]: what one row adds."""
-        if self.values is None or self.measure in ("rows", "persons", "unreadable"):
+        if self.values is None or self.measure in ("rows", "persons", *ONCE):
             return 1, 1
         if self.measure == "present":
             return 0, 1
@@ -115,7 +123,7 @@ class Answer:
     @property
     def unit(self) -> Fraction:
         """The worth of 1 in the units of the column (squared for squares)."""
-        if self.values is None or self.measure in ("rows", "persons", "present"):
+        if self.values is None or self.measure in ("rows", "persons", "present", *ONCE):
             return Fraction(1)
         pitch = self.values.exact_pitch
         return {"sum": pitch, "centred": pitch / 2, "square": pitch**2 / 8}[self.measure]
@@ -125,8 +133,8 @@ class Answer:
 class Block:
     """A view and its answers: each of `answers` is asked once for each group, and one person touches at most `touched` groups.
 
-    Of all other keys only `other` is asked. The block of unreadable values is one of its own, whose
-    `answers` are one for each column; one person touches `touched` of them.
+    Of all other keys only `other` is asked. The block of the checks that count persons is one of its
+    own, whose `answers` are one for each of them; one person touches `touched` of them.
     """
 
     group_by: tuple[Key, ...]
@@ -220,27 +228,42 @@ def number_of(statistic: Statistic) -> Answer:
 
 
 def blocks(plan: Plan) -> tuple[Block, ...]:
-    """All answers of the plan with their sensitivities: one block for each grouping, and the last for unreadable values."""
+    """All answers of the plan with their sensitivities: one block for each grouping, and the last for the checks."""
     found: dict[tuple[Key, ...], dict[Answer, list[Statistic]]] = {}
     for statistic in plan.statistics:
         for answer in answers_for(statistic):
             found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
     asked = [_block(plan, group_by, _without_spare_sums(plan, asked)) for group_by, asked in found.items()]
-    return (*asked, *_unreadable(plan))
+    return (*asked, *_checks(plan))
 
 
-def is_unreadable(block: Block) -> bool:
-    """Whether this is the block that counts unreadable values."""
-    return block.answers[0].measure == "unreadable"
+def is_checks(block: Block) -> bool:
+    """Whether this is the block of the checks that count persons."""
+    return block.answers[0].measure in ONCE
 
 
-def _unreadable(plan: Plan) -> list[Block]:
-    columns = list(dict.fromkeys(s.column for s in plan.statistics if s.column is not None))
-    if not columns:
+def _checks(plan: Plan) -> list[Block]:
+    values = {(v.column, v.lower, v.upper): v for v in (s.values for s in plan.statistics) if v is not None}
+    columns = dict.fromkeys(column for column, *_ in values)
+    answers = [
+        *(Answer("unreadable", column=column) for column in columns),
+        *(Answer("clipped", one, one.column) for one in values.values()),
+        *_left_out(plan),
+    ]
+    if not answers:
         return []
-    count, answers = len(columns), tuple(Answer("unreadable", column=column) for column in columns)
+    count = len(answers)
     touched = 1 if plan.relation == "add/remove" else min(2, count)
-    return [Block((), answers, (1,) * count, (1.0,) * count, (None,) * count, touched)]
+    return [Block((), tuple(answers), (1,) * count, (1.0,) * count, (None,) * count, touched)]
+
+
+def _left_out(plan: Plan) -> list[Answer]:
+    """Where a bound on rows, or on groups, may leave rows of a person out."""
+    if plan.person is None:
+        return []
+    groupings = dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)
+    narrow = [one for one in groupings if bounds(plan, one).groups < min(len(groups(one)), int(plan.rows_per_person or 1))]
+    return [Answer("left out"), *(Answer("left out", group_by=one) for one in narrow)]
 
 
 def _without_spare_sums(plan: Plan, asked: dict[Answer, list[Statistic]]) -> dict[Answer, list[Statistic]]:

@@ -127,8 +127,9 @@ def address(url: str) -> Address:
     engine = ENGINES.get(parts.scheme)
     if engine is None:
         raise PlanError(
-            "The connection is to no engine that is known here: its URL must begin with "
-            "postgresql://, duckdb:// or spark://. Other engines are given from Python as ibis tables."
+            f"The connection is to {_engine_named(parts.scheme)}: its URL must begin with "
+            "postgresql://, duckdb:// or spark://. Other engines are not supported: export the table, as a "
+            "Parquet file for instance."
         )
     if engine == "postgres":
         return Address(engine, _postgres(parts, port))
@@ -142,6 +143,15 @@ def address(url: str) -> Address:
     if not place or ":" in place:
         raise PlanError("A connection to DuckDB is to a file: declare duckdb://path.")
     return Address(engine, {"path": text("path of the DuckDB file", place)})
+
+
+_OTHERS = "athena bigquery clickhouse databricks datafusion druid exasol flink impala materialize mssql mysql oracle polars"
+_OTHERS += " redshift risingwave singlestoredb snowflake sqlite trino"
+
+
+def _engine_named(scheme: str) -> str:
+    """The engine by its name where it is one: anything else in a URL may be a password."""
+    return scheme if scheme in _OTHERS.split() else "no engine that is known here"
 
 
 def _taken_apart(url: str) -> tuple[SplitResult, int | None]:

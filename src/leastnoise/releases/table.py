@@ -32,8 +32,8 @@ import re
 import uuid
 import warnings
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -42,11 +42,12 @@ from typing import Any, TypeVar
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import duck
-from leastnoise.releases.expressions import check_key, comparable, key_label, md5, place, text, unreadable
+from leastnoise.releases.expressions import beyond, check_key, comparable, key_label, md5, place, text, unreadable
+from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
-from leastnoise.releases.sensitivity import Answer, Block, bounds, is_unreadable
+from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks
 from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
 from leastnoise.texts import shown
 
@@ -54,6 +55,7 @@ _T = TypeVar("_T")
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
 _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
+_SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 # Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
@@ -92,6 +94,7 @@ class Table:
     engine: str
     close: Callable[[], None]
     advice: str = ""  # what may be wrong with the table where its engine fails
+    is_text: bool = False  # whether it is a file of lines, which may be broken anywhere
     collations: bool = True  # whether its texts may be compared otherwise than letter by letter
 
 
@@ -103,6 +106,11 @@ def open_table(plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | 
         raise PlanError("The plan declares no source: declare [source], or give release(..., table=...).")
     opened = _withheld("opening the table", lambda: _opened(source, scratch))
     try:
+        if opened.engine not in _SUPPORTED:
+            raise UnsupportedError(
+                f"The table is in {opened.engine}, whose queries are not known to be right here: give it in "
+                f"{' or '.join(_SUPPORTED.values())}, as a file, or as a pandas, polars or pyarrow table."
+            )
         schema = _withheld("reading the names and types of the columns", opened.expression.schema)
         _check_columns(plan, {name: schema[name] for name in schema.names})
     except BaseException:
@@ -203,7 +211,7 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
     reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else duck.parquet(connected.con, paths)
     connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
     advice = _CSV_ADVICE if is_csv else ""
-    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, collations=False)
+    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, is_csv, collations=False)
 
 
 def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
@@ -365,6 +373,22 @@ def _type_name(kind: Any) -> str:
 # Queries
 
 
+def rehearse(plan: Plan, table: Table, blocks: Sequence[Block], progress: Callable[[float], None] | None = None) -> None:
+    """Let everything fail that can fail before the rows are counted, while it costs nothing.
+
+    Every query is built and run on no rows. A file of lines is read once to its end and forgotten:
+    whether it is UTF-8 with as many fields in each line as columns is a matter of its form. A
+    neighbouring table is a table too, so for every table that is one the answer is the same.
+    """
+    nothing = replace(table, expression=table.expression.filter(extra("ibis", "tables").literal(False)))
+    for block in blocks:
+        aggregate(plan, nothing, block)
+    if table.is_text:
+        read = {f"ln_read{i}": table.expression[name].count() for i, name in enumerate(plan.columns)}
+        whole = table.expression.aggregate(**(read or {"ln_read": table.expression.count()}))
+        _withheld("reading the lines of the file", lambda: executed(whole, table.engine, progress), table.advice)
+
+
 def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
     """The integers of one block, for every declared group and for all other keys; a group without rows has zeros."""
     found = _withheld(
@@ -377,7 +401,7 @@ def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float]
 
 def query(plan: Plan, table: Table, block: Block) -> Any:
     """The aggregate of one block as an ibis expression."""
-    return unreadable_query(plan, table, block) if is_unreadable(block) else bounded_query(plan, table, block)
+    return checks_query(plan, table, block) if is_checks(block) else bounded_query(plan, table, block)
 
 
 def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
@@ -469,47 +493,82 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
     return first_rows(view, [], limit.rows) if overall else view
 
 
-def unreadable_query(plan: Plan, table: Table, block: Block) -> Any:
-    """How many persons have a value that is there and is no number, each counted under one column.
+def checks_query(plan: Plan, table: Table, block: Block) -> Any:
+    """How many persons have an unreadable value, a clipped one, or rows that are left out: each counted once.
 
-    Of several such columns the one with the least digest of salt, person (or row) and column counts,
-    so that all of them have their share.
+    An unreadable value comes first. Of several that are left the one with the least digest of salt,
+    person (or row) and number counts, so that all of them have their share.
     """
     ibis = extra("ibis", "tables")
-    names = [answer.column for answer in block.answers]
-    flags = {f"ln_bad{i}": unreadable(ibis, table, name) for i, name in enumerate(names)}
-    person = _person(ibis, plan, table)
-    row = {} if person or len(names) == 1 else {"ln_row": _row_text(ibis, table, names)}
-    view = table.expression.select(**flags, **person, **row)
-    bad = view.ln_bad0
-    for i in range(1, len(names)):
-        bad = bad | view[f"ln_bad{i}"]
-    view = view.filter(bad)
-    if plan.person is not None:
+    columns = {}
+    for i, answer in enumerate(block.answers):
+        if answer.measure == "unreadable":
+            columns[f"ln_bad{i}"] = unreadable(ibis, table, answer.column)
+        elif answer.values is not None:
+            columns[f"ln_bad{i}"] = beyond(ibis, table, answer.values)
+        elif answer.group_by:
+            columns[f"ln_group{i}"] = _group_text(ibis, table, answer.group_by)
+    several = len(block.answers) > 1
+    if plan.person is None:
+        row = {"ln_row": _row_text(ibis, table, block)} if several else {}
+        view = table.expression.select(**columns, **row)
+    else:
+        view = table.expression.select(**columns, **_person(ibis, plan, table))
         view = view.filter(view.ln_person.notnull())
-        view = view.group_by("ln_person").aggregate(**{name: view[name].any() for name in flags})
-    if len(names) == 1:
+        found = {f"ln_bad{i}": _has(plan, view, i, answer) for i, answer in enumerate(block.answers)}
+        view = view.group_by("ln_person").aggregate(**found)
+    flags = [view[f"ln_bad{i}"] for i in range(len(block.answers))]
+    any_of_them = flags[0]
+    for flag in flags[1:]:
+        any_of_them = any_of_them | flag
+    view = view.filter(any_of_them)
+    if not several:
         return view.aggregate(ln_bad0=view.count())
     who = view.ln_row if plan.person is None else _escaped(text(ibis, table, view.ln_person))
     start = ibis.literal(_escaped_text(plan.salt) + "|") + who + "|"
     never = ibis.literal("z")  # after every digit of a digest
-    orders = {f"ln_order{i}": view[f"ln_bad{i}"].ifelse(md5(ibis, start + str(i)).left(_DIGITS), never) for i in range(len(names))}
+    orders = {}
+    for i, answer in enumerate(block.answers):
+        first = ibis.literal("0" if answer.measure == "unreadable" else "1")
+        orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(first + md5(ibis, start + str(i)).left(_DIGITS), never)
     view = view.mutate(**orders)
     view = view.mutate(ln_least=ibis.least(*(view[name] for name in orders)))
     # The first of equal digests: a person is counted once, whatever the digests are.
-    found = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in range(len(names))), else_=-1)
-    view = view.mutate(ln_column=found)
-    return view.aggregate(**{name: (view.ln_column == i).sum() for i, name in enumerate(flags)})
+    places = range(len(block.answers))
+    chosen = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in places), else_=-1)
+    view = view.mutate(ln_column=chosen)
+    return view.aggregate(**{f"ln_bad{i}": (view.ln_column == i).sum() for i in places})
 
 
-def _row_text(ibis: Any, table: Table, names: list[str]) -> Any:
-    """What stands in the columns of text among these, as one text."""
+def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
+    """Whether a check applies to a person, over all of that person's rows."""
+    if answer.measure != "left out":
+        return view[f"ln_bad{i}"].any()
+    if answer.group_by:
+        return view[f"ln_group{i}"].nunique() > bounds(plan, answer.group_by).groups
+    return view.count() > bounds(plan, ()).rows
+
+
+def _group_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
+    """The declared group of a row as one text; null where it is in none."""
+    words = [_escaped(text(ibis, table, key_label(ibis, table, key))) for key in group_by]
+    joined = words[0]
+    for word in words[1:]:
+        joined = joined + "|" + word
+    return comparable(ibis, table, joined)
+
+
+def _row_text(ibis: Any, table: Table, block: Block) -> Any:
+    """What stands in the columns of text among these, and the places of the numbers, as one text."""
     words = ibis.literal("")
-    for name in names:
-        column = table.expression[name]
-        if column.type().is_string():
-            written = text(ibis, table, comparable(ibis, table, column))
-            words = words + ibis.coalesce(_escaped(written), ibis.literal("-")) + "|"
+    for answer in block.answers:
+        if answer.values is not None:
+            found = place(ibis, table, answer.values).cast("string")
+        elif table.expression[answer.column].type().is_string():
+            found = _escaped(text(ibis, table, comparable(ibis, table, table.expression[answer.column])))
+        else:
+            continue
+        words = words + ibis.coalesce(found, ibis.literal("-")) + "|"
     return words
 
 
@@ -527,7 +586,7 @@ def _places(block: Block) -> list[Values]:
 
 def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
     empty: dict[str, Any] = {}
-    if is_unreadable(block):
+    if is_checks(block):
         row = found[0] if found else empty
         return {(): tuple(int(row.get(f"ln_bad{i}") or 0) for i in range(len(block.answers)))}
     places = _places(block)

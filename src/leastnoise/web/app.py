@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
@@ -16,22 +18,50 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from leastnoise.errors import LeastNoiseError
+from leastnoise.web.connections import BACKLOG, limited_protocol
 from leastnoise.web.guard import Guard
 from leastnoise.web.service import FIRST_SETTING, Service
 from leastnoise.web.setting import InvalidSettingError, Setting, setting_from
 from leastnoise.web.workers import BusyError, TooLongError, Workers
 
 STATIC = Path(__file__).parent / "static"
+ECHO = "leastnoise-setting"  # the header with the setting an answer belongs to, also where the body cannot say it
+_GRACE = 2  # seconds that open requests have when the server stops
 Question = Callable[[Service, Setting], Awaitable[bytes]]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much work the server takes on: processes, questions in the queue, seconds for one question there and in a process."""
+    """How much work the server takes on: processes, questions in the queue, seconds for one question there and in a process; and
+    how many connections, with the seconds a client has for its request and the bytes of one."""
 
     workers: int = 2
     waiting: int = 16
     seconds: float = 6.0
+    connections: int = 512
+    request_seconds: float = 10.0
+    request_bytes: int = 16 << 10
+
+    @property
+    def answer_seconds(self) -> float:
+        """An answer may need a design, a known law in its place, the other laws and a curve, each after its time in the queue."""
+        return 10.0 * self.seconds + 30.0
+
+
+def configuration(limits: Limits, names: Collection[str] = (), started: Callable[[], None] = lambda: None) -> uvicorn.Config:
+    """The explorer as a server; see `application`."""
+    return uvicorn.Config(
+        application(limits, names, started),
+        http=limited_protocol(limits.connections, limits.request_seconds, limits.answer_seconds),
+        ws="none",
+        log_config=None,  # its own would close every log handler of the process, and with absl's the standard streams
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=limits.request_bytes,
+        timeout_graceful_shutdown=_GRACE,
+    )
 
 
 def application(limits: Limits, names: Collection[str] = (), started: Callable[[], None] = lambda: None) -> Guard:
@@ -78,19 +108,21 @@ async def _page(request: Request) -> Response:
 
 def _answer(question: Question, attachment: str | None = None) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        echo: dict[str, str] = {"cache-control": "no-store"}
         try:
             setting = setting_from(dict(request.query_params))
+            echo[ECHO] = urlencode(setting.fields())
             text = await _unless_gone(request, question(request.app.state.service, setting))
         except InvalidSettingError as error:
-            return JSONResponse({"errors": error.errors}, 422)
+            return JSONResponse({"errors": error.errors}, 422, headers=echo)
         except BusyError as error:
-            return JSONResponse({"error": str(error)}, 503, headers={"retry-after": str(error.retry_after)})
+            return JSONResponse({"error": str(error)}, 503, headers={"retry-after": str(error.retry_after), **echo})
         except TooLongError as error:
-            return JSONResponse({"error": str(error)}, 504)
+            return JSONResponse({"error": str(error)}, 504, headers=echo)
         except LeastNoiseError as error:
-            return JSONResponse({"error": str(error)}, 422)
+            return JSONResponse({"error": str(error)}, 422, headers=echo)
         headers = {"content-disposition": f'attachment; filename="{attachment}"'} if attachment else {}
-        return Response(text, media_type="application/json", headers={"cache-control": "no-store", **headers})
+        return Response(text, media_type="application/json", headers={**echo, **headers})
 
     return endpoint
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.web import work
-from leastnoise.web.setting import InvalidSettingError, Setting
+from leastnoise.web.setting import InvalidSettingError, OutOfReachError, Setting
 from leastnoise.web.workers import BusyError, TooLongError, Workers
 
 _MOST_BYTES = 64 << 20
+_DESIGN = "design"
 _FIRST, _SECOND, _LAST = 0, 1, 2  # who goes first in the queue: quick answers before slow ones
 FIRST_SETTING = Setting(1.0, None, 1e-6, 10, True, 1.0, "integer")  # what the page opens with
 
@@ -22,7 +23,8 @@ Studied = tuple[bytes, work.Study]
 
 
 class Service:
-    """Answers as JSON text. A setting that took too long or has no design is remembered as such and not tried again."""
+    """Answers as JSON text. A setting that took too long or has no design is answered with a known law; this is remembered, and no
+    design is tried again. A picture or a file that took too long is."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -64,7 +66,25 @@ class Service:
         return found
 
     async def _study(self, setting: Setting) -> Studied:
-        return await self._studied("design", setting, lambda: self._workers.run(work.study, setting, priority=_SECOND))
+        return await self._studied(_DESIGN, setting, lambda: self._designed(setting))
+
+    async def _designed(self, setting: Setting) -> tuple[dict[str, Any], work.Study]:
+        """The design; where there is none, the best known law that is found in a moment; where there is none either, why."""
+        try:
+            found: tuple[dict[str, Any], work.Study] = await self._workers.run(work.study, setting, priority=_SECOND)
+            return found
+        except LeastNoiseError as failure:
+            is_designable = not isinstance(failure, OutOfReachError)
+            if isinstance(failure, BusyError) or (is_designable and isinstance(failure, InvalidSettingError)):
+                raise
+            reason = failure
+        try:
+            found = await self._workers.run(work.known_study, setting, str(reason), is_designable, priority=_SECOND)
+            return found
+        except BusyError:
+            raise
+        except LeastNoiseError:
+            raise reason from None
 
     async def _surrounded(self, setting: Setting) -> Studied:
         async def make() -> tuple[dict[str, Any], work.Study]:
@@ -122,8 +142,12 @@ class Service:
             value = await make()
             self._keep(key, value)
             return value
-        except (TooLongError, InvalidSettingError) as error:
+        except InvalidSettingError as error:
             self._keep(key, error)
+            raise
+        except TooLongError as error:
+            if key[0] == _DESIGN:  # pictures and files are quick but for moments when the machine is not
+                self._keep(key, error)
             raise
         finally:
             if self._running.get(key) is asyncio.current_task():

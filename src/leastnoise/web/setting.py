@@ -32,6 +32,10 @@ class InvalidSettingError(LeastNoiseError, ValueError):
         return type(self), (self.errors,)
 
 
+class OutOfReachError(InvalidSettingError):
+    """The designer has no law for a setting whose fields are all in order; a known law may still serve it."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """One request to the designer: exactly one of `epsilon` and `sigma` is given; `together`: the answers are one batch."""
@@ -56,6 +60,18 @@ class Setting:
     @property
     def compositions(self) -> int:
         return 1 if self.together else self.answers
+
+    def fields(self) -> dict[str, Any]:
+        """The setting as the page asks for it. Every answer carries it, so that none is taken for the answer to another."""
+        return {
+            "by": self.target,
+            self.target: self.sigma if self.epsilon is None else self.epsilon,
+            "delta": self.delta,
+            "answers": self.answers,
+            "asked": "together" if self.together else "apart",
+            "sensitivity": self.sensitivity,
+            "domain": self.domain,
+        }
 
     def request(self) -> dict[str, Any]:
         """The arguments of `leastnoise.design`."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from leastnoise.ball import BallNoise
 from leastnoise.designer.design import Design
-from leastnoise.digits import above
+from leastnoise.digits import above, uncertain
 from leastnoise.lattice import LatticeNoise
 from leastnoise.web.setting import Setting
 
 _USELESS = 10.0  # e^10 = 22,000
+_LEAST_EPSILON = 0.001  # of a plan, as small as the page takes
 _PLACES = 1000  # of the plan's value lattice in one sensitivity
 
 
@@ -39,10 +40,13 @@ def sentences(design: Design, certainty: float) -> list[str]:
 
 def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
     """The noise beside that of the Gaussian law with the same guarantee."""
-    width = f"The noise moves an answer by at most {above(design.noise.interval(0.95), 3)} in 95 of 100 cases"
+    _, reach = uncertain(0.0, design.noise.interval(0.95), whole=design.noise.domain == "integer")
+    width = f"The noise moves an answer by at most {reach} in 95 of 100 cases"
     if gaussian_sigma is None:
         return f"{width}."
     ratio = (gaussian_sigma / design.noise.std) ** 2
+    if ratio < 0.995:  # a known law that was found in a moment: on whole numbers wide Gaussian noise is not
+        return f"{width}. Gaussian noise with the same guarantee has {ratio:.2f} times the variance, less than this."
     if ratio < 1.005:
         return f"{width}. Gaussian noise does as well here."
     return f"{width}. Gaussian noise with the same guarantee has {ratio:.2f} times the variance."
@@ -81,6 +85,38 @@ def short(number: float) -> str:
     return f"{number:.3g}"
 
 
+def instead(design: Design, setting: Setting, reason: str, is_designable: bool) -> dict[str, str]:
+    """Why a known law is shown, the code that makes it, and the command that finds the best one, if there is one to be found."""
+    shown = f"Shown is {design.origin} noise, a known law, with the guarantee that is stated here."
+    more = " The command below looks for the best law, as long as it takes." if is_designable else ""
+    return {
+        "notice": f"{reason} {shown}{more}",
+        "python": _known_snippet(design, setting),
+        "command": command(setting) if is_designable else f"# The designer has no law for this setting. {reason}",
+    }
+
+
+def _known_snippet(design: Design, setting: Setting) -> str:
+    """A script that makes the known law and releases with it."""
+    noise, s = design.noise, f"sensitivity={design.sensitivity!r}"
+    name, made = {
+        "Gaussian": ("generalized_gaussian", f"generalized_gaussian({noise.std!r}, 2.0, {s})"),
+        "Laplace": ("generalized_gaussian", f"generalized_gaussian({noise.std!r}, 1.0, {s})"),
+        "cube": ("cube", f'cube({noise.std!r}, {noise.dimension}, domain="{noise.domain}", {s}, step={noise.step!r})'),
+        "discrete Gaussian": ("discrete_gaussian", f"discrete_gaussian({noise.std!r})"),
+        "discrete Laplace": ("discrete_laplace", f"discrete_laplace({noise.std!r})"),
+    }[design.origin]
+    lines = [
+        f"from leastnoise import PrivacyLoss, {name}, exact",
+        "",
+        f"law = exact({made}, delta={design.delta!r}, {s}, compositions={design.uses})",
+        f"print(PrivacyLoss.of(law, {s}).compose({design.uses}).epsilon({design.delta!r}))",
+        "",
+        *_released(design, setting, "law"),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def python_snippet(design: Design, setting: Setting) -> str:
     """A script that makes the same design and releases with it."""
     given = ", ".join(f"{name}={value!r}" for name, value in setting.request().items() if not _default(name, value))
@@ -94,20 +130,23 @@ def python_snippet(design: Design, setting: Setting) -> str:
             "# The law as integer weights, judged again as it is sampled; draws use the operating system's entropy.",
             "law = exact(best.lattice_noise(), delta=best.delta, sensitivity=best.sensitivity, compositions=best.uses)",
         ]
+    return "\n".join([*lines, *_released(design, setting, law)]) + "\n"
+
+
+def _released(design: Design, setting: Setting, law: str) -> list[str]:
+    """The lines that release with `law`."""
     padded = design.blocks * design.noise.dimension
     if setting.answers == 1:
-        lines += ["answers = [1204]  # the true answer", f"print({law}.release(answers))"]
-    elif not setting.together:
-        lines += [f"# One answer at a time, at most {setting.answers} times in all.", f"print({law}.release([1204]))"]
-    elif design.noise.dimension in (1, setting.answers):
-        lines += [f"answers = [0] * {setting.answers}  # the true answers, all of them at once", f"print({law}.release(answers))"]
-    else:
-        lines += [
-            f"answers = [0] * {padded}  # the {setting.answers} true answers, then zeros: {design.blocks} blocks, one draw each",
-            f"blocks = [answers[k : k + {design.noise.dimension}] for k in range(0, {padded}, {design.noise.dimension})]",
-            f"print({law}.release(blocks))",
-        ]
-    return "\n".join(lines) + "\n"
+        return ["answers = [1204]  # the true answer", f"print({law}.release(answers))"]
+    if not setting.together:
+        return [f"# One answer at a time, at most {setting.answers} times in all.", f"print({law}.release([1204]))"]
+    if design.noise.dimension in (1, setting.answers):
+        return [f"answers = [0] * {setting.answers}  # the true answers, all of them at once", f"print({law}.release(answers))"]
+    return [
+        f"answers = [0] * {padded}  # the {setting.answers} true answers, then zeros: {design.blocks} blocks, one draw each",
+        f"blocks = [answers[k : k + {design.noise.dimension}] for k in range(0, {padded}, {design.noise.dimension})]",
+        f"print({law}.release(blocks))",
+    ]
 
 
 def command(setting: Setting) -> str:
@@ -118,7 +157,8 @@ def command(setting: Setting) -> str:
 
 def plan(design: Design, setting: Setting) -> str:
     """A release plan whose answers have this number, this sensitivity and this guarantee: one person moves each of them."""
-    epsilon = setting.epsilon if setting.epsilon is not None else float(above(design.epsilon).replace(",", ""))
+    # A plan states a positive ε, also where the noise is so large that δ alone suffices.
+    epsilon = setting.epsilon if setting.epsilon is not None else max(rounded_up(design.epsilon, 4), _LEAST_EPSILON)
     n, real = setting.answers, setting.domain == "real"
     rows = 1 if real else int(setting.sensitivity)
     lines = [
@@ -162,3 +202,11 @@ def _plain(value: Any) -> str:
 def _float_literal(number: Decimal) -> str:
     text = format(number.normalize(), "f")
     return text if "." in text else f"{text}.0"
+
+
+def rounded_up(number: float, digits: int) -> float:
+    """To so many digits, never below: upper bounds stay ones. In decimals, since 10^n is no double for the smallest numbers."""
+    exact = Decimal(repr(float(number)))
+    if not exact:
+        return 0.0
+    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_CEILING))

@@ -33,9 +33,7 @@ class TooLongError(LeastNoiseError, RuntimeError):
     """The time limit passed."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(
-            f"This design takes longer than the {seconds:g} seconds the page allows. The command line has no such limit."
-        )
+        super().__init__(f"This takes longer than the {seconds:g} seconds the page allows. The command line has no such limit.")
 
 
 class FailedError(LeastNoiseError, RuntimeError):
@@ -43,6 +41,10 @@ class FailedError(LeastNoiseError, RuntimeError):
 
     def __init__(self, reason: str = "its process ended") -> None:
         super().__init__(f"The computation for this setting failed: {reason}.")
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[FailedError], tuple[str]]:
+        return type(self), (self.reason,)
 
 
 class _Worker:
@@ -182,7 +184,7 @@ def _serve(connection: Connection) -> None:
             answer = (False, FailedError("the numbers given are out of range"))
         except Exception as error:
             traceback.print_exc()  # a defect of ours: the operator sees it, the page sees its kind alone
-            answer = (False, LeastNoiseError(f"The computation for this setting failed ({type(error).__name__})."))
+            answer = (False, FailedError(type(error).__name__))
         try:
             connection.send(answer)
         except OSError:

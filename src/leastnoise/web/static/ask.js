@@ -1,4 +1,7 @@
 // Questions to the server. Busy is tried again, a server that is gone is waited for, and a question can be withdrawn.
+// What comes back is taken only if it says that it answers this very question.
+
+import { isSetting } from "./state.js";
 
 export class Refused extends Error {
   constructor(errors) {
@@ -10,6 +13,7 @@ export class Refused extends Error {
 export class Failed extends Error {}
 
 const AGAIN = 1500; // milliseconds until a server that does not answer is asked again
+const ECHO = "leastnoise-setting";
 
 /** The answer of `api/<kind>`, as data or as its text; `told` hears why it takes longer. */
 export async function ask(kind, query, signal, told, form = "json") {
@@ -30,11 +34,16 @@ export async function ask(kind, query, signal, told, form = "json") {
       await pause(1000 * Number(response.headers.get("retry-after") ?? 1), signal);
       continue;
     }
-    if (response.ok && form === "text") return text;
     const answer = parsed(text);
-    if (response.ok) return answer;
-    if (answer.errors) throw new Refused(answer.errors);
-    throw new Failed(answer.error ?? `The server answered with the code ${response.status}.`);
+    if (!response.ok) {
+      if (answer.errors) throw new Refused(answer.errors);
+      throw new Failed(answer.error ?? `The server answered with the code ${response.status}.`);
+    }
+    const said = Object.fromEntries(new URLSearchParams(response.headers.get(ECHO) ?? ""));
+    if (!isSetting(said, query) || (form === "json" && !isSetting(answer.setting, query))) {
+      throw new Failed("The server answered for another setting than this one, so nothing is shown. Load the page anew.");
+    }
+    return form === "text" ? text : answer;
   }
 }
 

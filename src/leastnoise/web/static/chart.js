@@ -26,7 +26,7 @@ function logTicks(low, high, wanted) {
   }
   const every = Math.max(1, Math.ceil((last - first + 1) / wanted));
   const found = [];
-  for (let exponent = last; exponent >= first; exponent -= every) found.push(10 ** exponent);
+  for (let exponent = last; exponent >= first; exponent -= every) found.unshift(10 ** exponent);
   return found;
 }
 
@@ -55,11 +55,11 @@ function spread(labels, low, high) {
 function path(points, stepped) {
   let text = "";
   points.forEach(([x, y], index) => {
-    if (index === 0) text += `M${x.toFixed(1)} ${y.toFixed(1)}`;
+    if (index === 0) text += `M${x.toFixed(2)} ${y.toFixed(2)}`;
     else if (stepped) {
-      const middle = ((points[index - 1][0] + x) / 2).toFixed(1);
-      text += `H${middle}V${y.toFixed(1)}H${x.toFixed(1)}`;
-    } else text += `L${x.toFixed(1)} ${y.toFixed(1)}`;
+      const middle = ((points[index - 1][0] + x) / 2).toFixed(2);
+      text += `H${middle}V${y.toFixed(2)}H${x.toFixed(2)}`;
+    } else text += `L${x.toFixed(2)} ${y.toFixed(2)}`;
   });
   return text;
 }
@@ -101,26 +101,28 @@ function key(series, x, y) {
 }
 
 /**
- * Lines: spec = {title, summary, x: {label, kind, low, high}, y: {same}, series: [{name, label, class, x, y}], rules, dots,
- * stepped, labelsOnTop, table}.
+ * Lines: spec = {title, summary, x: {label, kind, low, high}, y: {same, text}, series: [{name, label, class, x, y}], rules, dots,
+ * stepped, points, labelsOnTop, table}. With `x.digits` the pointer reads the lines at numbers of so many digits, else at the x of
+ * the first series; `points` marks the x of each.
  * Null values and values outside the picture are left out.
  */
 export function lineChart(place, spec) {
   drawn(place, spec, (width) => {
     const narrow = width < 460;
-    const left = 58;
+    const top = 12;
+    const bottom = 42;
+    const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
+    const heights = y.ticks(6).map((value) => [value, spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)]);
+    const left = 30 + LETTER * Math.max(4, ...heights.map(([, text]) => text.length)); // the axis has its name left of the numbers
     // Labels stand at the ends of their lines; where there is no room, below the picture.
     const right = narrow ? 10 : 30 + LETTER * Math.max(...spec.series.map((series) => series.label.length));
-    const top = 12;
     const legend = narrow ? rows(spec.series, width - 20) : [];
     const height = HEIGHT + 18 * legend.length;
-    const bottom = 42;
     const x = scale(spec.x.kind, spec.x.low, spec.x.high, left, width - right);
-    const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
     const picture = frame(width, height, spec);
-    for (const value of y.ticks(6)) {
+    for (const [value, text] of heights) {
       picture.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
-      picture.append(svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)));
+      picture.append(svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, text));
     }
     let beyond = -Infinity;
     for (const value of x.ticks(narrow ? 5 : 7)) {
@@ -137,7 +139,9 @@ export function lineChart(place, spec) {
     for (const rule of spec.rules ?? []) {
       if (rule.y !== undefined && inside(rule.y, spec.y)) {
         picture.append(svg("line", { class: "rule", x1: left, x2: width - right, y1: y(rule.y), y2: y(rule.y) }));
-        picture.append(svg("text", { x: left + 6, y: y(rule.y) - 5 }, rule.label));
+        // On the side where no dot is.
+        const isRight = (spec.dots ?? []).some((dot) => x(dot.x) < (left + width - right) / 2);
+        picture.append(svg("text", { x: isRight ? width - right - 6 : left + 6, y: y(rule.y) - 5, "text-anchor": isRight ? "end" : "start" }, rule.label));
       }
       if (rule.x !== undefined && inside(rule.x, spec.x)) {
         picture.append(svg("line", { class: "rule", x1: x(rule.x), x2: x(rule.x), y1: top, y2: HEIGHT - bottom }));
@@ -148,6 +152,7 @@ export function lineChart(place, spec) {
     for (const series of spec.series) {
       const points = visible(series, spec).map(([a, b]) => [x(a), y(b)]);
       if (!points.length) continue;
+      if (spec.points) lines.push(...points.map(([a, b]) => svg("circle", { class: `point ${series.class}`, cx: a.toFixed(2), cy: b.toFixed(2), r: 2.5 })));
       lines.push(svg("path", { class: `series ${series.class}`, d: path(points, spec.stepped) }));
       labels.push({ series, y: spec.labelsOnTop ? top : points.at(-1)[1] });
     }
@@ -161,8 +166,10 @@ export function lineChart(place, spec) {
     for (const dot of spec.dots ?? []) {
       if (!inside(dot.x, spec.x) || !inside(dot.y, spec.y)) continue;
       picture.append(svg("circle", { class: `dot ${dot.class}`, cx: x(dot.x), cy: y(dot.y), r: 6 }));
-      const above = y(dot.y) > top + 30;
-      picture.append(svg("text", { class: `label ${dot.class}`, x: x(dot.x) - 9, y: y(dot.y) + (above ? -9 : 18), "text-anchor": "end" }, dot.label));
+      const isAbove = y(dot.y) > top + 8;
+      const hasRoom = x(dot.x) - 9 - LETTER * dot.label.length > left;
+      const place = { x: x(dot.x) + (hasRoom ? -9 : 9), y: y(dot.y) + (isAbove ? -9 : 18), "text-anchor": hasRoom ? "end" : "start" };
+      picture.append(svg("text", { class: `label mark ${dot.class}`, ...place }, dot.label));
     }
     pointed(place, picture, spec, x, { left, right: width - right, top, bottom: HEIGHT - bottom });
     return picture;
@@ -172,7 +179,7 @@ export function lineChart(place, spec) {
 /** Bars from 0: spec = {title, summary, x: {label}, bars: [{name, class, value, text}], table}. */
 export function barChart(place, spec) {
   drawn(place, spec, (width) => {
-    const left = width < 460 ? 112 : 140;
+    const left = 12 + LETTER * Math.max(...spec.bars.map((bar) => bar.name.length));
     const right = 62;
     const row = Math.min(40, Math.max(27, 250 / spec.bars.length));
     const height = row * spec.bars.length + 46;
@@ -208,9 +215,16 @@ const watcher = new ResizeObserver((entries) => {
   }
 });
 
+/** Nothing there any more, and nothing drawn again; a table that was open will be open again. */
+export function clearChart(place) {
+  place.wasOpen = place.querySelector("details")?.open ?? place.wasOpen;
+  place.redraw = null;
+  place.replaceChildren();
+}
+
 /** Draws now, and again whenever the place changes its width; an open table stays open. */
 function drawn(place, spec, draw) {
-  const wasOpen = place.querySelector("details")?.open ?? false;
+  const wasOpen = place.querySelector("details")?.open ?? place.wasOpen ?? false;
   place.redraw = () => {
     place.drawnWidth = place.clientWidth;
     const picture = draw(Math.max(place.clientWidth, 260));
@@ -247,6 +261,18 @@ function table(spec, open) {
   );
 }
 
+/** What the drawn line of a series says at `value`, or null beside it. */
+function read(series, value, kind) {
+  const next = series.x.findIndex((x) => x >= value);
+  if (next < 0) return null;
+  if (series.x[next] === value) return series.y[next];
+  if (next === 0) return null;
+  const share = (value - series.x[next - 1]) / (series.x[next] - series.x[next - 1]);
+  const [low, high] = [series.y[next - 1], series.y[next]];
+  if (low === null || high === null) return null;
+  return kind === "log" ? low * (high / low) ** share : low + (high - low) * share;
+}
+
 /** A readout under the pointer; the table holds the same numbers for everybody else. */
 function pointed(place, picture, spec, x, box) {
   const xs = spec.series[0]?.x ?? [];
@@ -256,22 +282,28 @@ function pointed(place, picture, spec, x, box) {
     rule.setAttribute("visibility", "hidden");
     place.querySelector(".tip")?.remove();
   };
+  const text = spec.y.text ?? short;
+  const nearest = (at) => xs.reduce((best, value) => (Math.abs(x(value) - at) < Math.abs(x(best) - at) ? value : best), xs[0]);
+  const rounded = (at) => {
+    const share = Math.min(Math.max((at - box.left) / (box.right - box.left), 0), 1);
+    const value = Number((spec.x.low + share * (spec.x.high - spec.x.low)).toPrecision(spec.x.digits));
+    return value > spec.x.high ? nearest(at) : value;
+  };
   picture.addEventListener("pointerleave", hide);
   picture.addEventListener("pointermove", (event) => {
     const at = event.clientX - picture.getBoundingClientRect().left;
     if (at < box.left - 4 || at > box.right + 4 || !xs.length) return hide();
-    let nearest = 0;
-    xs.forEach((value, index) => {
-      if (Math.abs(x(value) - at) < Math.abs(x(xs[nearest]) - at)) nearest = index;
-    });
-    const line = x(xs[nearest]);
+    const value = spec.x.digits ? rounded(at) : nearest(at);
+    const line = x(value);
     rule.setAttribute("x1", line);
     rule.setAttribute("x2", line);
     rule.setAttribute("visibility", "visible");
     place.querySelector(".tip")?.remove();
-    const tip = element("div", { class: "tip", "aria-hidden": "true" }, element("b", {}, `${spec.x.brief} ${short(xs[nearest])}`));
+    const shown = spec.x.digits ? String(value) : short(value);
+    const tip = element("div", { class: "tip", "aria-hidden": "true" }, element("b", {}, `${spec.x.brief} ${shown}`));
     for (const series of spec.series) {
-      if (series.x === xs) tip.append(element("div", {}, `${series.label}: ${short(series.y[nearest])}`));
+      const found = spec.x.digits ? read(series, value, spec.y.kind) : series.x === xs ? series.y[xs.indexOf(value)] : undefined;
+      if (found !== undefined) tip.append(element("div", {}, `${series.label}: ${found === null ? "none" : text(found)}`));
     }
     place.append(tip);
     tip.style.top = `${box.top + 6}px`;

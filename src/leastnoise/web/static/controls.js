@@ -20,11 +20,25 @@ const GRIDS = {
   sensitivity: upTo(decades(-2, 3, [1, 2, 5]), 1000),
 };
 
-/** Round numbers keep the server's cache useful: most positions of a slider have been asked for before. */
+const RATIOS = [0.05, 2000]; // σ in sensitivities, what is designed for
+// Whole-number noise takes longer the more lattice points a sensitivity has. Of 15 settings with a sensitivity of 20 three took over
+// six seconds, with 100 eight, nearly all of them together; more can be typed.
+const MOST_WHOLE = { together: 20, apart: 100 };
+
+/**
+ * The stops of a slider: round numbers, which keep the server's cache useful since most have been asked for before, and only those
+ * that can be answered beside what the other fields say.
+ */
 function grid(name, state) {
-  if (name === "answers" && state.asked === "together") return upTo(GRIDS.answers, 100);
-  if (name === "sensitivity" && state.domain === "integer") return GRIDS.sensitivity.filter((value) => value >= 1);
-  return GRIDS[name];
+  const sigma = Number(state.sigma);
+  const sensitivity = Number(state.sensitivity);
+  const isWithin = (ratio) => !(ratio > 0) || (ratio >= RATIOS[0] && ratio <= RATIOS[1]);
+  let stops = GRIDS[name];
+  if (name === "answers" && state.asked === "together") stops = upTo(stops, 100);
+  if (name === "sensitivity" && state.domain === "integer") stops = upTo(stops, MOST_WHOLE[state.asked] ?? 1).filter((value) => value >= 1);
+  if (name === "sigma") stops = stops.filter((value) => isWithin(value / sensitivity));
+  if (name === "sensitivity" && state.by === "sigma") stops = stops.filter((value) => isWithin(sigma / value));
+  return stops.length ? stops : GRIDS[name];
 }
 
 const written = (name, value) => (name === "delta" ? value.toExponential() : String(value));
@@ -46,7 +60,7 @@ export class Controls {
         const name = slider.dataset.slider;
         this.state[name] = written(name, grid(name, this.state)[Number(slider.value)]);
         form.elements[name].value = this.state[name];
-        slider.setAttribute("aria-valuetext", this.state[name]);
+        this.arrange(); // what is within reach of one slider depends on the others
         this.moved = name;
         changed(false);
       });

@@ -1,38 +1,60 @@
-// The page: a change is written to the address, asked about after a short pause, and every older question is withdrawn.
+// The page: a change is written to the address, takes away at once what belonged to the setting before, and is asked about after a
+// short pause. Numbers are shown only while the controls show the setting they were computed for.
 
 import { ask, Refused } from "./ask.js";
 import { Controls } from "./controls.js";
-import { above, short } from "./format.js";
+import { above, halfWidthText } from "./format.js";
 import { copy, picture, save } from "./give.js";
 import { pinned, query, readAddress, START, unpinned, writeAddress } from "./state.js";
-import { showCompare, showCurve, showDesign, showExample, showKnown, showLaw, showNumbers } from "./views.js";
+import { blank, settled, showCompare, showCurve, showDesign, showExample, showKnown, showLaw, showNumbers } from "./views.js";
 
 const PAUSE = 140; // milliseconds after the last move before anything is asked
 const HEAD_START = 40; // a kept design answers within this time, and the known laws need not be asked for
 
 const at = (id) => document.getElementById(id);
 const state = readAddress();
-const shown = { answer: null, laws: null, pins: { A: null, B: null } };
+const shown = { query: null, answer: null, laws: null, pins: { A: null, B: null } };
+let asked = null; // the query that is being answered, or was
 let question = new AbortController();
 let ahead = null;
 let timer = 0;
 
+/** The answer to the setting on the controls, or null. */
+const current = () => (shown.query === query(state) ? shown.answer : null);
+
 const controls = new Controls(at("controls"), state, (quick) => {
   writeAddress(state);
-  showExample(state, shown.answer);
-  if (shown.answer) showLaw(state, shown.answer, shown.laws, shown.pins);
-  later(quick ? 0 : PAUSE);
+  if (query(state) !== asked) {
+    changed(quick ? 0 : PAUSE);
+    return;
+  }
+  showExample(state, current()); // the example or the scale alone
+  if (current()) showLaw(state, current(), shown.laws, shown.pins);
 });
 
-function later(milliseconds) {
+/** The controls show another setting: what is on the page is not known to hold for it, and what is being asked is not wanted. */
+function changed(milliseconds) {
+  question.abort();
+  forget();
   clearTimeout(timer);
   timer = setTimeout(refresh, milliseconds);
   busy(true);
 }
 
-/** Busy from the change on, the pause included: what is shown is no longer what was asked for. */
+function forget() {
+  asked = null;
+  Object.assign(shown, { query: null, answer: null, laws: null });
+  blank(state);
+  give(null);
+  notice("");
+  say("");
+  showCompare(null, shown.pins, unpin);
+}
+
+/** Busy from the change on, the pause included. */
 function busy(working) {
-  at("results").setAttribute("aria-busy", String(working || timer !== 0));
+  at("results").setAttribute("aria-busy", String(working));
+  if (!working) settled();
 }
 
 function notice(text) {
@@ -40,66 +62,93 @@ function notice(text) {
   at("notice").hidden = !text;
 }
 
+/** What can be taken belongs to this answer; without one nothing can be. */
+function give(answer) {
+  const link = at("artefact");
+  if (answer) link.href = `api/noise.json?${shown.query}`;
+  else link.removeAttribute("href");
+  link.setAttribute("aria-disabled", String(!answer));
+  for (const button of document.querySelectorAll("#save-plan, #save-svg, #pin-a, #pin-b, [data-copy]")) button.disabled = !answer;
+}
+
 async function refresh() {
   timer = 0;
   const wanted = query(state);
+  asked = wanted;
   question.abort();
   question = new AbortController();
   const { signal } = question;
   if (ahead && ahead.wanted !== wanted) ahead.controller.abort();
-  const results = at("results");
   busy(true);
   try {
     await answered(wanted, signal);
-    busy(false);
+    if (!signal.aborted) busy(false);
   } catch (error) {
-    if (error.name === "AbortError") return;
-    busy(false);
+    if (signal.aborted) return; // a newer question speaks
     if (error instanceof Refused) {
+      forget();
+      asked = wanted;
       controls.showErrors(error.errors);
-      results.classList.toggle("is-stale", shown.answer !== null);
-      notice("");
-      say(`This setting cannot be used: ${error.message}${shown.answer ? " The last good setting is still shown." : ""}`);
+      say(`This setting cannot be used: ${error.message}`);
     } else {
       controls.showErrors({});
-      results.classList.toggle("is-stale", shown.answer !== null && !results.classList.contains("is-preview"));
       notice(error.message);
     }
+    busy(false);
   }
 }
 
 /** The known laws first if the design takes its time; then the design; then what follows from it. */
 async function answered(wanted, signal) {
   const begun = performance.now();
+  const isWanted = () => !signal.aborted && wanted === query(state);
+  const told = (text) => isWanted() && notice(text);
   const quick = new AbortController();
   signal.addEventListener("abort", () => quick.abort(), { once: true });
-  const first = setTimeout(async () => {
-    const known = await ask("known", wanted, quick.signal, () => {}).catch(() => null);
-    if (known && !quick.signal.aborted) {
-      accepted();
-      showKnown(state, known);
-    }
-  }, HEAD_START);
+  let isDesigning = true;
+  let asking = null;
+  const preview = async () => {
+    asking ??= ask("known", wanted, quick.signal, () => {}).catch(() => null);
+    const known = await asking;
+    if (!known || quick.signal.aborted || !isWanted()) return;
+    controls.showErrors({});
+    showKnown(state, known, isDesigning);
+  };
+  const first = setTimeout(preview, HEAD_START);
   let answer;
   try {
-    answer = await ask("design", wanted, signal, notice);
+    answer = await ask("design", wanted, signal, told);
+    quick.abort();
+  } catch (error) {
+    if (error instanceof Refused) {
+      quick.abort();
+      throw error;
+    }
+    isDesigning = false;
+    await preview(); // without a design the known laws are all there is to say
+    throw error;
   } finally {
     clearTimeout(first);
-    if (answer || signal.aborted) quick.abort();
   }
-  accepted();
-  notice("");
-  Object.assign(shown, { answer, laws: null });
+  if (!isWanted()) return;
+  controls.showErrors({});
+  notice(answer.notice ?? "");
+  Object.assign(shown, { query: wanted, answer, laws: null });
   showDesign(state, answer);
   showLaw(state, answer, null, shown.pins);
-  at("artefact").dataset.query = wanted;
-  at("artefact").href = `api/noise.json?${wanted}`;
+  give(answer);
   const seconds = (performance.now() - begun) / 1000;
-  say(`ε = ${above(answer.epsilon)}, ± ${short(answer.half_width)} at 95 %. Designed and proved in ${seconds.toFixed(2)} s.`);
+  const how = answer.is_known ? "A known law, judged" : "Designed and proved";
+  say(`ε = ${above(answer.epsilon)}, ± ${halfWidthText(answer.half_width, answer.domain === "integer")} at 95 %. ${how} in ${seconds.toFixed(2)} s.`);
+  const failures = [];
   const later = async (kind, show) => {
-    const found = await ask(kind, wanted, signal, notice);
-    notice("");
-    show(found);
+    try {
+      const found = await ask(kind, wanted, signal, told);
+      if (isWanted()) show(found);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failures.push(`A picture is missing. ${error.message}`); // the answer stands without it
+    }
   };
   await Promise.all([
     later("laws", (found) => showLaw(state, answer, (shown.laws = found), shown.pins)),
@@ -107,6 +156,8 @@ async function answered(wanted, signal) {
     later("numbers", (found) => showNumbers(answer, found)),
     comparePins(signal),
   ]);
+  if (!isWanted()) return;
+  notice([answer.notice ?? "", ...new Set(failures)].join(" ").trim());
   lookAhead(signal);
 }
 
@@ -120,41 +171,36 @@ async function lookAhead(signal) {
   }
 }
 
-/** The server takes the setting: no complaint stands beside a field any more. */
-function accepted() {
-  controls.showErrors({});
-  at("results").classList.remove("is-stale");
-}
-
 function say(text) {
   at("status").textContent = text;
 }
 
 async function comparePins(signal) {
   for (const name of ["A", "B"]) {
-    const setting = unpinned(state[name.toLowerCase()]);
+    const word = state[name.toLowerCase()];
+    const setting = unpinned(word);
     if (!setting) {
       shown.pins[name] = null;
       continue;
     }
     const wanted = query(setting);
     if (shown.pins[name]?.query === wanted) continue;
+    shown.pins[name] = null;
+    let found;
     try {
-      shown.pins[name] = { ...(await ask("design", wanted, signal, notice)), query: wanted };
+      found = await ask("design", wanted, signal, () => {});
     } catch (error) {
-      if (error.name === "AbortError") throw error;
-      shown.pins[name] = { error: error.message, query: wanted };
+      if (signal.aborted) throw error;
+      found = { error: error.message };
     }
+    if (state[name.toLowerCase()] === word) shown.pins[name] = { ...found, query: wanted };
   }
-  showCompare(shown.answer, shown.pins, unpin);
-  if (shown.answer) showLaw(state, shown.answer, shown.laws, shown.pins);
+  showCompare(current(), shown.pins, unpin);
+  if (current()) showLaw(state, current(), shown.laws, shown.pins);
 }
 
 function pin(name) {
-  if (at("results").classList.contains("is-stale") || !shown.answer) {
-    say("Only a setting that has an answer can be pinned.");
-    return;
-  }
+  if (!current()) return;
   state[name.toLowerCase()] = pinned(state);
   writeAddress(state);
   say(`Pinned as ${name}. The comparison is at the end of the page.`);
@@ -165,7 +211,8 @@ function unpin(name) {
   state[name.toLowerCase()] = "";
   writeAddress(state);
   comparePins(question.signal).catch(() => {});
-  at(`pin-${name.toLowerCase()}`).focus();
+  const button = at(`pin-${name.toLowerCase()}`);
+  (button.disabled ? at("results") : button).focus();
 }
 
 for (const name of ["A", "B"]) at(`pin-${name.toLowerCase()}`).addEventListener("click", () => pin(name));
@@ -175,7 +222,7 @@ at("controls").addEventListener("reset", (event) => {
   Object.assign(state, START);
   writeAddress(state);
   controls.show();
-  later(0);
+  changed(0);
 });
 
 document.querySelector(".skip").addEventListener("click", (event) => {
@@ -183,15 +230,19 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   at("results").focus();
 });
 
+// The address decides, also after back and forward; and over what a browser puts into the fields of a page it has kept.
 addEventListener("hashchange", () => {
   Object.assign(state, readAddress());
   controls.show();
-  later(0);
+  if (query(state) !== asked) changed(0);
+  else comparePins(question.signal).catch(() => {});
 });
+addEventListener("pageshow", () => controls.show());
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const place = at(`code-${button.dataset.copy}`);
+    if (!current()) return;
     const done = await copy(place.textContent, place);
     flash(button, done ? "Copied" : "Selected");
   });
@@ -212,19 +263,22 @@ function flash(button, text) {
 at("copy-link").addEventListener("click", async () => flash(at("copy-link"), (await copy(location.href, null)) ? "Copied" : "See the address bar"));
 at("artefact").addEventListener("click", async (event) => {
   event.preventDefault(); // so that what goes wrong is said here and not in a file
-  const wanted = event.currentTarget.dataset.query;
-  if (!wanted) return;
+  if (!current()) return;
+  const { signal } = question;
+  const wanted = shown.query;
   try {
-    save("noise.json", await ask("noise.json", wanted, new AbortController().signal, notice, "text"), "application/json");
-    notice("");
+    const text = await ask("noise.json", wanted, signal, notice, "text");
+    if (!current() || shown.query !== wanted) return;
+    save("noise.json", text, "application/json");
+    notice(shown.answer.notice ?? "");
   } catch (error) {
-    notice(error.message);
+    if (!signal.aborted) notice(error.message);
   }
 });
-at("save-plan").addEventListener("click", () => shown.answer && save("plan.toml", shown.answer.plan, "application/toml"));
+at("save-plan").addEventListener("click", () => current() && save("plan.toml", current().plan, "application/toml"));
 at("save-svg").addEventListener("click", () => {
   const drawing = document.querySelector("#law > svg");
-  if (drawing) save("noise.svg", picture(drawing, "The noise on one answer"), "image/svg+xml");
+  if (current() && drawing) save("noise.svg", picture(drawing, "The noise on one answer"), "image/svg+xml");
 });
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -245,6 +299,4 @@ const kept = localStorage.getItem("leastnoise-theme");
 if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
 showTheme();
 
-showExample(state, null);
-showCompare(null, shown.pins, unpin);
-later(0);
+changed(0);

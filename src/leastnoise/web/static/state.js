@@ -41,3 +41,16 @@ export function unpinned(word) {
   if (values.length !== FIELDS.length) return null;
   return Object.fromEntries(FIELDS.map((name, index) => [name, values[index]]));
 }
+
+/** Whether `setting`, as an answer carries it, is the one that `asked`, a query, asks for. */
+export function isSetting(setting, asked) {
+  if (!setting) return false;
+  const wanted = Object.fromEntries(new URLSearchParams(asked));
+  const isSame = (name) => setting[name] !== undefined && Number(setting[name]) === Number(wanted[name]);
+  return (
+    setting.by === wanted.by &&
+    setting.domain === wanted.domain &&
+    (setting.asked === wanted.asked || Number(wanted.answers) === 1) && // one answer is together and apart
+    [wanted.by, "delta", "answers", "sensitivity"].every(isSame)
+  );
+}

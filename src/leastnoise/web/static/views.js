@@ -1,28 +1,59 @@
 // What the page shows of an answer: no numbers are made here, only laid out.
 
-import { barChart, lineChart } from "./chart.js";
-import { above, below, element, lawClass, short, svg } from "./format.js";
+import { barChart, clearChart, lineChart } from "./chart.js";
+import { above, below, element, halfWidthText, lawClass, short, svg, uncertain } from "./format.js";
 
+const UNKNOWN = "not known";
 const at = (id) => document.getElementById(id);
 
-/** "1,204 patients", or what was typed if it is no number. */
-function exampleText(state) {
+/** What was typed as the example, or null if it is no number. */
+function exampleNumber(state) {
   const value = Number(state.value.replace(/,/g, ""));
-  const shown = state.value.trim() && Number.isFinite(value) ? value.toLocaleString("en-US", { maximumFractionDigits: 12 }) : state.value;
-  return `${shown} ${state.unit}`.trim();
+  return state.value.trim() && Number.isFinite(value) ? value : null;
+}
+
+/** "1,204 patients" and "± 12", or what was typed as it is if it is no number. */
+function exampleTexts(state, halfWidth) {
+  const value = exampleNumber(state);
+  const isWhole = state.domain === "integer";
+  const [shown, width] = value === null ? [state.value, halfWidthText(halfWidth, isWhole)] : uncertain(value, halfWidth, isWhole);
+  return [`${shown} ${state.unit}`.trim(), `± ${width}`];
 }
 
 const title = (name) => name.charAt(0).toUpperCase() + name.slice(1);
-const widthText = (width, domain) => (domain === "integer" ? Math.round(width).toLocaleString("en-US") : short(width));
 
-/** The example and its error bar. */
+/** The example, and its error bar if there is an answer for the setting. */
 export function showExample(state, answer) {
-  at("figure-value").textContent = exampleText(state);
-  at("figure-width").textContent = answer ? `± ${widthText(answer.half_width, answer.domain)}` : "";
-  if (!answer) return;
+  if (!answer) {
+    const value = exampleNumber(state);
+    const shown = value === null ? state.value : value.toLocaleString("en-US", { maximumFractionDigits: 12 });
+    at("figure-value").textContent = `${shown} ${state.unit}`.trim();
+    return;
+  }
+  const [value, width] = exampleTexts(state, answer.half_width);
+  at("figure-value").textContent = value;
+  at("figure-width").textContent = width;
   showBars(answer);
-  at("mini-value").textContent = `${exampleText(state)} ± ${widthText(answer.half_width, answer.domain)}`;
+  at("mini-value").textContent = `${value} ${width}`;
   at("mini-epsilon").textContent = `ε = ${above(answer.epsilon)}`;
+}
+
+/** Nothing is known for this setting yet: no number, sentence, picture or code of another one stays. The cards keep their height. */
+export function blank(state) {
+  for (const card of document.querySelectorAll("#results > .card")) card.style.minHeight = `${card.offsetHeight}px`;
+  at("results").classList.add("is-preview");
+  showExample(state, null);
+  at("figure-width").textContent = "± …";
+  for (const name of ["accuracy", "mini-value", "mini-epsilon", "code-python", "code-command", "code-plan"]) at(name).textContent = "";
+  for (const name of ["epsilon", "sigma", "ratio", "guess"]) at(`tile-${name}`).textContent = "…";
+  for (const name of ["bars", "sentences", "proof"]) at(name).replaceChildren();
+  for (const name of ["law", "curve", "numbers", "rivals"]) clearChart(at(name));
+}
+
+/** Nothing more will come: the cards are as high as what is in them, and what there is no number for says so. */
+export function settled() {
+  for (const place of document.querySelectorAll(".tiles dd, #figure-width")) place.textContent = place.textContent.replace("…", UNKNOWN);
+  for (const card of document.querySelectorAll("#results > .card")) card.style.minHeight = "";
 }
 
 /** Our error bar above that of Gaussian noise with the same guarantee. */
@@ -37,7 +68,7 @@ function showBars(answer) {
   const most = Math.max(...bars.map((bar) => bar.width));
   const middle = label + (width - label) / 2;
   const reach = (width - label) / 2 - 8;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${bars.length * 28 + 6}`, height: bars.length * 28 + 6, role: "img", "aria-label": `Error bars at the same guarantee: ${bars.map((bar) => `${bar.name} plus or minus ${short(bar.width)}`).join(", ")}` });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${bars.length * 28 + 6}`, height: bars.length * 28 + 6, role: "img", "aria-label": `Error bars at the same guarantee: ${bars.map((bar) => `${bar.name} plus or minus ${halfWidthText(bar.width, answer.domain === "integer" && bar.class === "law-ours")}`).join(", ")}` });
   bars.forEach((bar, index) => {
     const y = 16 + 28 * index;
     const half = (reach * bar.width) / most;
@@ -49,18 +80,17 @@ function showBars(answer) {
   place.replaceChildren(picture);
 }
 
-/** The known laws, before the design is there. */
-export function showKnown(state, known) {
+/** The known laws, before the design is there or where there will be none. */
+export function showKnown(state, known, isDesigning) {
+  at("code-command").textContent = known.command;
   if (!known.laws.length) return;
   const best = known.laws[0];
-  at("results").classList.add("is-preview");
-  at("figure-value").textContent = exampleText(state);
-  at("figure-width").textContent = `± ${state.domain === "integer" ? Math.ceil(best.half_width).toLocaleString("en-US") : short(best.half_width)} or less`;
+  const [value, width] = exampleTexts(state, best.half_width);
+  at("figure-value").textContent = value;
+  at("figure-width").textContent = `${width} or less`;
   at("tile-epsilon").textContent = `ε ≤ ${above(best.epsilon)}`;
-  at("tile-sigma").textContent = `σ ≤ ${short(best.sigma)}`;
-  at("tile-ratio").textContent = "…";
-  at("tile-guess").textContent = "…";
-  at("accuracy").textContent = `${title(best.name)} noise gives this already. The best noise is being designed.`;
+  at("tile-sigma").textContent = `σ ≤ ${above(best.sigma)}`;
+  at("accuracy").textContent = `${title(best.name)} noise gives this already.${isDesigning ? " The best noise is being designed." : ""}`;
 }
 
 export function showDesign(state, answer) {
@@ -70,7 +100,9 @@ export function showDesign(state, answer) {
   at("tile-epsilon").textContent = `ε = ${above(answer.epsilon)}`;
   at("tile-sigma").textContent = `σ = ${short(answer.std, 4)}`;
   const ratio = answer.gaussian.variance_ratio;
-  at("tile-ratio").textContent = ratio ? `${ratio.toFixed(2)} ×` : "not known";
+  const isMore = ratio && ratio < 1; // a known law in the place of a design that takes too long may need more than Gaussian noise
+  at("tile-ratio").textContent = ratio ? `${(isMore ? 1 / ratio : ratio).toFixed(2)} ×` : UNKNOWN;
+  at("ratio-name").textContent = `${isMore ? "more" : "less"} variance than Gaussian noise with the same guarantee`;
   at("tile-guess").textContent = `≤ ${(Math.ceil(answer.guess * 1000) / 10).toFixed(1)} %`;
   at("sentences").replaceChildren(...answer.sentences.map((sentence) => element("li", {}, sentence)));
   showRivals(answer);
@@ -108,31 +140,34 @@ export function showLaw(state, answer, known, others) {
 }
 
 export function showCurve(answer, curve) {
-  const low = answer.delta / 1000;
   lineChart(at("curve"), {
     title: "The privacy curve",
-    summary: `The δ that goes with each ε, over ${answer.answers.toLocaleString("en-US")} answer(s), for laws of the same standard deviation. Lower is better.`,
-    x: { label: "privacy loss ε", brief: "ε =", kind: "linear", low: 0, high: curve.epsilon.at(-1) },
-    y: { label: "δ", kind: "log", low, high: 1 },
-    series: curve.series.map(({ name, y }) => ({ name, label: title(name), class: lawClass(name), x: curve.epsilon, y })),
+    summary: `The δ that goes with each ε, over ${answer.answers.toLocaleString("en-US")} answer(s), for laws of the same standard deviation. Lower is better. All are upper bounds.`,
+    // Under the pointer stands an ε with three digits, and the δ of that very number.
+    x: { label: "privacy loss ε", brief: "ε =", kind: "linear", low: 0, high: curve.epsilon.at(-1), digits: 3 },
+    y: { label: "δ", kind: "log", low: curve.low, high: 1, text: (delta) => `δ ≤ ${above(delta)}` },
+    series: curve.series.map(({ name, line }) => ({ name, label: title(name), class: lawClass(name), ...line })),
     rules: [{ y: answer.delta, label: `δ = ${short(answer.delta)}` }],
     dots: [{ x: answer.epsilon, y: answer.delta, class: "law-ours", label: `ε = ${above(answer.epsilon)}` }],
     table: {
       head: ["ε", ...curve.series.map(({ name }) => title(name))],
-      rows: curve.epsilon.map((value, index) => [short(value), ...curve.series.map(({ y }) => short(y[index]))]),
+      rows: curve.epsilon.map((value, index) => [above(value, 6), ...curve.series.map(({ y }) => above(y[index]))]),
     },
   });
 }
 
 export function showNumbers(answer, numbers) {
   const values = numbers.series.flatMap(({ y }) => y.filter((value) => value !== null && value > 0));
-  const high = Math.max(...values, numbers.here.epsilon);
-  const low = Math.min(...values, numbers.here.epsilon);
+  if (numbers.here.epsilon > 0) values.push(numbers.here.epsilon);
+  if (!values.length) values.push(1);
+  const high = Math.max(...values);
+  const low = Math.min(...values);
   lineChart(at("numbers"), {
     title: "ε against the number of answers",
-    summary: `At standard deviation ${short(answer.std)} and δ = ${short(answer.delta)}. Noise drawn for each answer by itself${answer.together ? ", and one joint draw for all" : ""}.`,
+    summary: `Computed where there are points; the lines only join them. At standard deviation ${short(answer.std)} and δ = ${short(answer.delta)}. Noise drawn for each answer by itself${answer.together ? ", and one joint draw for all" : ""}.`,
     x: { label: "number of answers", brief: "answers:", kind: "log", low: 1, high: numbers.answers.at(-1) },
-    y: { label: "privacy loss ε", kind: "log", low: low * 0.8, high: high * 1.25 },
+    y: { label: "privacy loss ε", kind: "log", low: low * 0.8, high: high * 1.25, text: (epsilon) => `ε ≤ ${above(epsilon)}` },
+    points: true,
     series: numbers.series.map(({ name, y }) => ({
       name, y, x: numbers.answers, class: lawClass(name),
       label: name === "best known joint law" ? "All at once" : title(name),
@@ -141,7 +176,7 @@ export function showNumbers(answer, numbers) {
     dots: [{ x: numbers.here.answers, y: numbers.here.epsilon, class: "law-ours", label: `ε = ${above(numbers.here.epsilon)}` }],
     table: {
       head: ["answers", ...numbers.series.map(({ name }) => title(name))],
-      rows: numbers.answers.map((value, index) => [short(value), ...numbers.series.map(({ y }) => short(y[index]))]),
+      rows: numbers.answers.map((value, index) => [value.toLocaleString("en-US"), ...numbers.series.map(({ y }) => above(y[index]))]),
     },
   });
 }
@@ -160,11 +195,16 @@ function showRivals(answer) {
   });
 }
 
+function lawText(answer) {
+  if (answer.origin === "optimised") return "optimised for this use";
+  return `${answer.origin}, a known law: ${answer.is_known ? "no better one was looked for" : "nothing better was found"}`;
+}
+
 function showProof(answer) {
   const rows = [
     ["Upper bound on ε", `${above(answer.epsilon, 6)} at δ = ${short(answer.delta)}`],
     ["Lower bound on ε", `${below(answer.epsilon_lower, 6)}: the exact value lies between the two`],
-    ["Law", answer.origin === "optimised" ? "optimised for this use" : `${answer.origin}, a known law: nothing better was found`],
+    ["Law", lawText(answer)],
     ["Drawn as", answer.reason],
     ["Worst change", answer.worst_shift],
     ["Duality gap", answer.gap === null ? "none: no program was solved for a known law" : `${short(answer.gap, 2)} of the Rényi program the search started from. ${answer.status}`],
@@ -183,7 +223,7 @@ export function showCompare(answer, pins, unpin) {
     body.replaceChildren(element("p", { class: "help" }, "Pin the present setting as A, move something, and see both here side by side. Pins are part of the address."));
     return;
   }
-  const columns = [["now", answer], ...named].filter(([, one]) => one);
+  const columns = [["now", answer], ...named].filter(([, one]) => one); // no column for a setting without an answer
   const settled = (one) => (one.error ? null : one);
   const ratio = (one) => one.gaussian.variance_ratio;
   const rows = [
@@ -193,8 +233,8 @@ export function showCompare(answer, pins, unpin) {
     ["sensitivity", (one) => short(one.sensitivity)],
     ["answers are", (one) => (one.domain === "integer" ? "whole numbers" : "real numbers")],
     ["σ", (one) => short(one.std, 4), (one) => -one.std],
-    ["± at 95 %", (one) => widthText(one.half_width, one.domain), (one) => -one.half_width],
-    ["less variance than Gaussian", (one) => (ratio(one) ? `${ratio(one).toFixed(2)} ×` : "not known"), (one) => ratio(one) ?? 0],
+    ["± at 95 %", (one) => halfWidthText(one.half_width, one.domain === "integer"), (one) => -one.half_width],
+    ["less variance than Gaussian", (one) => (ratio(one) ? `${ratio(one).toFixed(2)} ×` : UNKNOWN), (one) => ratio(one) ?? 0],
     ["best guess about a person", (one) => `≤ ${(Math.ceil(one.guess * 1000) / 10).toFixed(1)} %`, (one) => -one.guess],
   ];
   const bestOf = (score) => Math.max(...columns.map(([, one]) => (settled(one) ? score(one) : -Infinity)));
