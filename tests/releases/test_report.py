@@ -145,7 +145,7 @@ def test_every_place_shows_the_same_numbers(monkeypatch):
     shown = replace(made(), rows=rows)
     printed = []
     monkeypatch.setattr(terminal.click, "echo", lambda text="", **more: printed.append(text))
-    terminal._show_release(shown, None, (), False)
+    terminal._show_release(shown, None, "", (), False)
     texts = {
         "terminal": " ".join("\n".join(printed).split()),
         "page": re.sub("<[^>]*>", " ", shown.to_html()),
