@@ -42,7 +42,7 @@ from leastnoise.releases.sensitivity import blocks
 
 _SECONDS = 20.0  # of processor time for one input
 _BYTES = 1 << 30  # of address space above the start
-_CHUNK = 500  # inputs of one run of hypothesis: their seeds are counted up
+_CHUNK = 100  # inputs of one run of hypothesis: their seeds are counted up
 _ENDINGS = 10  # of crashes that are kept
 
 # What breaks readers: numbers at every edge, texts that are no texts, nests, types that do not belong.

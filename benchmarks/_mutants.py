@@ -138,6 +138,11 @@ MUTANTS: list[Mutant] = [
             'if relation == "add/remove" else max(abs(low), abs(high))',
             "replaced rows count as added ones",
         ),
+        (
+            'touched = 1 if plan.relation == "add/remove" else min(2, count)',
+            "touched = 1",
+            "who is replaced leaves one check and enters none",
+        ),
         ("return max(abs(low), abs(high)) if", "return abs(high) if", "negative contributions are forgotten"),
         ("min(2 * limit.groups, every)", "min(limit.groups, every)", "replacing touches the groups left, not those entered"),
         ("min(int(plan.groups_per_person or 1), rows, len(groups(group_by)))", "1", "a person is taken to be in one group"),

@@ -1,7 +1,7 @@
 """Fuzzing of every reader of files from others: ten minutes, or as many seconds as FUZZ_SECONDS says.
 
 `python -m benchmarks fuzz`. Files are made and read as `_fuzz` says, each reader in a process of its own with a
-limit on processor time and memory for each input. FUZZ_SEED is the first seed, counted up by one for 500 inputs.
+limit on processor time and memory for each input. FUZZ_SEED is the first seed, counted up by one for 100 inputs.
 """
 
 from __future__ import annotations

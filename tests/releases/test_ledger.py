@@ -247,7 +247,7 @@ def test_show(ledger):
     entry = ledger.spend("patients", TEN, plan_hash="plan", stamp="seeded")
     text = ledger.show()
     ledger.release_done(entry.id, "result")
-    for word in ("patients", "adaptive", "1e-06", "2.0000", "1.7431", "if laws fixed", "simple sum", "spent, seeded"):
+    for word in ("patients", "adaptive", "1e-06", " 2 ", "1.7431", "if laws fixed", "simple sum", "spent, seeded"):
         assert word in text
     assert "revealed, seeded" in ledger.show()
 

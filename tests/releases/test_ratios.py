@@ -97,6 +97,8 @@ def test_too_few_is_said_in_every_file():
 
 def test_too_few_is_drawn_as_words():
     pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
     from leastnoise.plots import release_bars
 
     wanted = plan(Statistic("mean", name="cholesterol", group_by=BY_PAIN, **CHOLESTEROL))
@@ -106,6 +108,7 @@ def test_too_few_is_drawn_as_words():
     assert [text.get_text() for text in axes.texts] == [row.in_words() for row in done.rows if row.kind == "mean"]
     assert "too few to say" in [text.get_text() for text in axes.texts]
     low, high = axes.get_xlim()
+    pyplot.close("all")
     assert 50 < low < high < 500
 
 

@@ -138,6 +138,8 @@ def test_numbers_have_two_digits_of_their_interval_and_counts_are_whole(kind, va
 def test_every_place_shows_the_same_numbers(monkeypatch):
     """Terminal, page, notebook and pictures; 0.51401 was ± 0.51 on the terminal and ± 0.52 on the page."""
     pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
     from leastnoise.cli import releases as terminal
     from leastnoise.plots import release_bars
 
@@ -145,13 +147,14 @@ def test_every_place_shows_the_same_numbers(monkeypatch):
     shown = replace(made(), rows=rows)
     printed = []
     monkeypatch.setattr(terminal.click, "echo", lambda text="", **more: printed.append(text))
-    terminal._show_release(shown, None, (), False)
+    terminal._show_release(shown, None, "", (), False)
     texts = {
         "terminal": " ".join("\n".join(printed).split()),
         "page": re.sub("<[^>]*>", " ", shown.to_html()),
         "notebook": re.sub("<[^>]*>", " ", shown._repr_html_()),
         "picture": " ".join(text.get_text() for text in release_bars(shown).texts),
     }
+    pyplot.close("all")
     for place, text in texts.items():
         for value, width in (("17.23", "0.52"), ("4,321", "24")):
             assert re.search(rf"{value}\s*(±\s*)?{width}\b", text), place

@@ -212,7 +212,7 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
         print_json(done.as_dict() | {"files": list(files)})
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
-    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {done.delta:g}{share}, {done.engine}\n")
+    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {above(done.delta, 6)}{share}, {done.engine}\n")
     for sentence in done.cautions:
         click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
@@ -249,7 +249,7 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, 
             }
         )
         return
-    cost_of_it = f"epsilon = {above(made.epsilon, 6)} at delta = {made.delta:g}{share}"
+    cost_of_it = f"epsilon = {above(made.epsilon, 6)} at delta = {above(made.delta, 6)}{share}"
     click.echo(f"{plan.name}: {cost_of_it}. No row was read, nothing was spent.\n")
     head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
     cells = [[row.statistic, row.kind, str(row.groups), *_ahead(row)] for row in rows]
@@ -288,8 +288,8 @@ def _gain(made: Mechanism) -> str:
 
 def _left(account: Dataset) -> str:
     return (
-        f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {account.epsilon:g} "
-        f"at delta = {account.delta:g} in {account.releases} release(s)"
+        f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {below(account.epsilon, 6)} "
+        f"at delta = {above(account.delta, 6)} in {account.releases} release(s)"
         + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {below(account.remaining)} left")
     )
 
@@ -332,8 +332,8 @@ def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | Non
     if drawn < stated.compositions:
         marks.append(("--uses", drawn, stated.compositions, f"{drawn} of {stated.compositions} stated uses"))
     if moved < stated.sensitivity:
-        below = f"sensitivity {moved:g} of {stated.sensitivity:g} stated"
-        marks.append(("--sensitivity", moved, stated.sensitivity, below))
+        words = f"sensitivity {below(moved, 6)} of {below(stated.sensitivity, 6)} stated"
+        marks.append(("--sensitivity", moved, stated.sensitivity, words))
     if marks and not less_is_meant:
         name, given, least, _ = marks[0]
         raise InvalidParameterError(name, given, f"to be at least the {least!r} that the artefact states, or --less-than-stated")
@@ -386,7 +386,8 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     if as_json:
         print_json(_account(made))
         return
-    click.echo(f"{made.name!r} may spend epsilon = {made.epsilon:g} at delta = {made.delta:g} ({made.rule}); kept in {shown(file)}")
+    may = f"epsilon = {below(made.epsilon, 6)} at delta = {above(made.delta, 6)}"
+    click.echo(f"{made.name!r} may spend {may} ({made.rule}); kept in {shown(file)}")
 
 
 def _check_budget(dataset: str, epsilon: float, delta: float, rule: str, releases: int | None) -> None:
@@ -486,7 +487,7 @@ def ledger_spend(
             print_json(_entry(entry))
             return
         marked = f" ({stamp})" if stamp else ""
-        click.echo(f"recorded as release {entry.id}: {uses} use(s) at sensitivity {sensitivity:g}{marked}")
+        click.echo(f"recorded as release {entry.id}: {uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}")
         click.echo(_left(book.dataset(dataset)))
 
 

@@ -126,7 +126,7 @@ class Design:
         if self.noise.dimension == 1:
             return f"independent noise on each answer: one person changes {min(self.touched, self.batch)} of {self.batch}"
         kind = "one joint draw" if self.is_joint else f"joint noise on {self.blocks} blocks of {self.noise.dimension} answers"
-        return f"{kind} for {self.batch} answers: epsilon {self.epsilon:.4g} against {product:.4g} for independent noise"
+        return f"{kind} for {self.batch} answers: epsilon {above(self.epsilon)} against {above(product)} for independent noise"
 
     def lattice_noise(self) -> LatticeNoise:
         """The law on a lattice, ready to be made exact: the noise itself, or the lattice form of a closed-form rival.
@@ -146,9 +146,10 @@ class Design:
         """The design in words and numbers, for people."""
         answers = f"{self.batch} answers at once" if self.batch > 1 else "one answer at a time"
         lines = [
-            f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), sensitivity {self.sensitivity:g}",
+            f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), "
+            f"sensitivity {below(self.sensitivity, 6)}",
             f"  body        {self.reason}",
-            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {self.delta:g} "
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)} "
             f"(exact value above {below(self.epsilon_lower, 6)})",
             f"  accuracy    standard deviation {self.noise.std:.6g}, ± {above(self.noise.interval(0.95))} at 95 % from noise alone",
         ]
@@ -158,8 +159,8 @@ class Design:
         if self.discretisation is not None:
             lines.append(f"  lattice     bins and tail cost about {self.discretisation:.1e} of the divergence")
         if self.moments_epsilon is not None:
-            lines.append(f"  moments accountant at this order: epsilon = {self.moments_epsilon:.6g}")
-        lines.extend(f"  {name:<18} needs epsilon = {epsilon:.6g}" for name, epsilon in self.rivals.items())
+            lines.append(f"  moments accountant at this order: epsilon = {above(self.moments_epsilon, 6)}")
+        lines.extend(f"  {name:<18} needs epsilon = {above(epsilon, 6)}" for name, epsilon in self.rivals.items())
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -169,8 +170,8 @@ class Design:
 
     def __repr__(self) -> str:
         return (
-            f"Design({self.origin}, epsilon={self.epsilon:.6g}, delta={self.delta:g}, sigma={self.sigma:.6g}, "
-            f"sensitivity={self.sensitivity:g}, compositions={self.compositions}, batch={self.batch})"
+            f"Design({self.origin}, epsilon={above(self.epsilon, 6)}, delta={above(self.delta, 6)}, sigma={self.sigma:.6g}, "
+            f"sensitivity={below(self.sensitivity, 6)}, compositions={self.compositions}, batch={self.batch})"
         )
 
 
@@ -622,7 +623,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
         best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     if best.epsilon > epsilon:
         raise DesignError(
-            f"Expected epsilon={epsilon!r} to be at least {best.epsilon:.4g}, what the largest sigma, {largest * s:g}, gives."
+            f"Expected epsilon={epsilon!r} to be at least {above(best.epsilon)}, what the largest sigma, {largest * s:g}, gives."
         )
     if least > smallest and reached.ratio == least and best.epsilon < epsilon * (1.0 - _CALIBRATED):
         apart = _calibrated_apart(request, epsilon, (smallest, least))
@@ -631,7 +632,7 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
             best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     if reached.ratio == smallest and best.epsilon < epsilon * (1.0 - _CALIBRATED):
         raise DesignError(
-            f"Expected epsilon={epsilon!r} to be at most {best.epsilon:.4g}, what the smallest sigma, {smallest * s:g}, gives."
+            f"Expected epsilon={epsilon!r} to be at most {below(best.epsilon)}, what the smallest sigma, {smallest * s:g}, gives."
         )
     return _as_design(request, reached.ratio * s, best, named)
 

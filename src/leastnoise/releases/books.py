@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
+from leastnoise.digits import above, below
 from leastnoise.errors import AccountingError, LeastNoiseError, LedgerError
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
@@ -558,8 +559,10 @@ def why_last(after: Account) -> str:
             f"delta={budget.delta:g} the rule has {budget.for_failures:.2g} for that"
         )
     if after.was_last:
-        return f"it costs epsilon={after.epsilon:.6g} if it is the last, and more than {budget.epsilon:g} if it is not"
-    return f"it takes epsilon={after.epsilon:.6g} of {budget.epsilon:g}"
+        return (
+            f"it costs epsilon={above(after.epsilon, 6)} if it is the last, and more than {below(budget.epsilon, 6)} if it is not"
+        )
+    return f"it takes epsilon={above(after.epsilon, 6)} of {below(budget.epsilon, 6)}"
 
 
 def stored_law(connection: sqlite3.Connection, law_hash: str) -> Noise | PrivacyLoss:

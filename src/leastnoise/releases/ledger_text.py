@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from leastnoise.digits import above, below
 from leastnoise.releases import chain
 from leastnoise.releases.books import Dataset, Entry, Unit
 
@@ -60,7 +61,7 @@ def as_json(head: str, datasets: Sequence[Dataset], entries: Sequence[Entry], la
 
 
 def _short(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else above(value, 5)
 
 
 def _entry_row(entry: Entry) -> list[str]:
@@ -114,6 +115,6 @@ def _cell(value: Any) -> Any:
 
 
 def _dataset_row(dataset: Dataset) -> list[str]:
-    left = "closed" if dataset.closed else _short(dataset.remaining)
-    spent = [_short(dataset.epsilon), _short(dataset.spent), left, _short(dataset.epsilon_if_fixed), _short(dataset.simple_sum)]
-    return [dataset.name, dataset.rule, f"{dataset.delta:.3g}", *spent, f"{dataset.releases} of {dataset.planned}"]
+    left = "closed" if dataset.closed else below(dataset.remaining, 5)
+    spent = [below(dataset.epsilon, 5), _short(dataset.spent), left, _short(dataset.epsilon_if_fixed), _short(dataset.simple_sum)]
+    return [dataset.name, dataset.rule, above(dataset.delta, 6), *spent, f"{dataset.releases} of {dataset.planned}"]

@@ -113,7 +113,8 @@ def _so_far(release: Release) -> str:
     if release.standing is None:
         return f"<div><dt>Published numbers</dt><dd>{len(_asked(release))}</dd></div>\n"
     said = f"ε of all {release.standing.releases} releases so far" if release.standing.releases > 1 else "ε of all releases so far"
-    return f"<div><dt>{said}</dt><dd>{above(release.standing.spent)} <small>of {release.standing.epsilon:g}</small></dd></div>\n"
+    spent, budget = above(release.standing.spent), below(release.standing.epsilon, 6)
+    return f"<div><dt>{said}</dt><dd>{spent} <small>of {budget}</small></dd></div>\n"
 
 
 def _ledger(release: Release) -> str:
@@ -123,7 +124,8 @@ def _ledger(release: Release) -> str:
         return ""
     return (
         f"<h2>The ledger</h2>\n<p>Entry {release.entry}, data set {escape(at.dataset)}. All releases so far ({at.releases}) have "
-        f"spent ε = {above(at.spent)} of {at.epsilon:g}, at δ = {_power(at.delta)}. The head of the ledger after this release is "
+        f"spent ε = {above(at.spent)} of {below(at.epsilon, 6)}, at δ = {_power(at.delta)}. "
+        f"The head of the ledger after this release is "
         f"<code>{at.head}</code>: an owner who changes an older entry cannot arrive at it again.</p>\n"
     )
 
@@ -282,7 +284,7 @@ def _day(stamp: str) -> str:
 def _power(value: float) -> str:
     """1e-06 as 10 to the −6."""
     exponent = round(math.log10(value))
-    return f"10<sup>−{-exponent}</sup>" if exponent < 0 and math.isclose(value, 10.0**exponent) else f"{value:g}"
+    return f"10<sup>−{-exponent}</sup>" if exponent < 0 and value == float(f"1e{exponent}") else above(value, 6)
 
 
 def _definitions(record: Any) -> str:

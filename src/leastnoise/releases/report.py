@@ -66,7 +66,8 @@ def in_words(release: Release) -> str:
     factor = above(math.exp(release.epsilon))
     return (
         f"Compare this release with the same release made {without}. No result is more than e^ε = {factor} times as likely in one "
-        f"of the two as in the other (ε = {above(release.epsilon)}), except with probability δ = {release.delta:g}. So whatever "
+        f"of the two as in the other (ε = {above(release.epsilon)}), except with probability "
+        f"δ = {above(release.delta, 6)}. So whatever "
         "somebody who sees this page concludes about that person or does, with all else they know, would have been about as likely "
         "without that person, within the same factor. It does not say that nothing can be learnt about a person: what the numbers "
         "show of many people can concern a person who is not even among them."
@@ -172,7 +173,7 @@ def registry(release: Release) -> dict[str, Any]:
                 else "change-one distance",
                 "bound_on_input_distance": "1 person",
                 "output_measure": "(ε, δ)-indistinguishability",
-                "bound_on_output_distance": f"ε = {above(release.epsilon, 6)}, δ = {release.delta:g}",
+                "bound_on_output_distance": f"ε = {above(release.epsilon, 6)}, δ = {above(release.delta, 6)}",
                 "data_domain": about.get("data_domain", "A table of rows, each of one person."),
                 "unprotected_quantities": _unprotected(plan),
             },

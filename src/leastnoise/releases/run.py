@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise.digits import above
 from leastnoise.errors import BudgetExceededError, LedgerError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
@@ -163,7 +164,7 @@ class Release:
         return release_html(self)
 
     def __repr__(self) -> str:
-        cost = f"epsilon={self.epsilon:.6g}, delta={self.delta:g}"
+        cost = f"epsilon={above(self.epsilon, 6)}, delta={above(self.delta, 6)}"
         return f"Release({self.plan.name!r}, {len(self.rows)} numbers, {cost}, {self.engine})"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from leastnoise.ball import BallNoise
 from leastnoise.designer.design import Design
-from leastnoise.digits import above, uncertain
+from leastnoise.digits import above, below, uncertain
 from leastnoise.lattice import LatticeNoise
 from leastnoise.web.setting import Setting
 
@@ -28,7 +28,7 @@ def sentences(design: Design, certainty: float) -> list[str]:
         "set S of results: P(S with the person) ≤ e^ε · P(S without) + δ, and the other way round.",
         f"Somebody who knows everybody else's data, thinks it equally likely that this person is in them or not, and then sees "
         f"{these}, guesses right at most {guess:g} times in 100 instead of 50.",
-        f"This holds if one person moves each answer by at most {short(design.sensitivity)}, and for these answers only: every "
+        f"This holds if one person moves each answer by at most {below(design.sensitivity, 6)}, and for these answers only: every "
         "further release from the same people adds to it.",
         "It does not hide what is true of many people at once: a fact the statistic shows, that smokers fall ill more often, is "
         "learnt whether or not any one person takes part.",
@@ -54,7 +54,7 @@ def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
 
 def worst_shift(design: Design) -> str:
     """The change of the data against which the guarantee was proved."""
-    s, noise = short(design.sensitivity), design.noise
+    s, noise = below(design.sensitivity, 6), design.noise
     if isinstance(noise, BallNoise):
         return f"every answer moves by {s} at once (proved for a density that falls with the distance from 0)"
     if noise.dimension > 1:
@@ -75,14 +75,8 @@ def odds(probability: float) -> str:
     """1e-6 as "1 in 1,000,000"; other numbers as they are."""
     times = 1.0 / probability
     whole = round(times)
-    return f"1 in {whole:,}" if abs(times / whole - 1.0) < 1e-9 and whole < 10**16 else short(probability)
-
-
-def short(number: float) -> str:
-    """Three digits for people."""
-    if 1e3 <= abs(number) < 1e9:
-        return f"{number:,.0f}"
-    return f"{number:.3g}"
+    is_meant = whole < 10**16 and 1.0 / whole >= probability and abs(times / whole - 1.0) < 1e-9
+    return f"1 in {whole:,}" if is_meant else above(probability)
 
 
 def instead(design: Design, setting: Setting, reason: str, is_designable: bool) -> dict[str, str]:
