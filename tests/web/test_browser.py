@@ -225,9 +225,9 @@ def test_what_the_designer_cannot_reach_is_answered_with_a_known_law_and_says_wh
 
 
 def test_what_cannot_be_computed_says_beside_the_field_what_can(page: Page):
-    page.open("#by=sigma&sigma=8&sensitivity=1000&domain=real", settled=False)
+    page.open("#by=sigma&sigma=0.5&sensitivity=1000&domain=real", settled=False)
     page.settle()
-    assert page.text("sigma-error") == "With this sensitivity the standard deviation must be between 50 and 2e+06."
+    assert page.text("sigma-error") == "With this sensitivity the standard deviation must be between 1 and 2,000,000."
     assert page.shown() == BLANK
 
 

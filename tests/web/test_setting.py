@@ -69,7 +69,7 @@ def test_all_fields_are_told_at_once_and_unknown_ones_are_refused():
 
 @pytest.mark.parametrize("sigma", ["0.0009", "2001", "1e8"])
 def test_the_standard_deviation_is_within_reach_of_the_sensitivity(sigma):
-    assert "between 0.001 and 2000" in errors(by="sigma", sigma=sigma, domain="real")["sigma"]
+    assert "between 0.001 and 2,000" in errors(by="sigma", sigma=sigma, domain="real")["sigma"]
     assert setting_from({**GOOD, "by": "sigma", "sigma": "0.0009"}).sigma == 9e-4  # whole numbers may have less
     assert setting_from({**GOOD, "by": "sigma", "sigma": "20000", "sensitivity": "10"}).sigma == 2e4
 

@@ -101,7 +101,7 @@ def setting_from(query: Mapping[str, str]) -> Setting:
     smallest = smallest_ratio("integer" if domain == "integer" else "real")
     if sigma is not None and sensitivity is not None and not smallest <= sigma / sensitivity <= LARGEST_RATIO:
         low, high = smallest * sensitivity, LARGEST_RATIO * sensitivity
-        errors["sigma"] = f"With this sensitivity the standard deviation must be between {low:g} and {high:g}."
+        errors["sigma"] = f"With this sensitivity the standard deviation must be between {low:,.10g} and {high:,.10g}."
     if errors:
         raise InvalidSettingError(errors)
     return Setting(
@@ -132,7 +132,7 @@ def _number(query: Mapping[str, str], name: str, errors: dict[str, str]) -> floa
     elif len(text) > MOST_TEXT or not _NUMBER.fullmatch(text):
         errors[name] = f"This is not a number; enter one such as {_EXAMPLES[name]}."
     elif not low <= float(text) <= high:
-        errors[name] = f"{_NAMES[name]} must be between {low:g} and {high:g}."
+        errors[name] = f"{_NAMES[name]} must be between {low:,.10g} and {high:,.10g}."
     else:
         return float(text)
     return None
