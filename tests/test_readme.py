@@ -87,7 +87,11 @@ def test_lines_work_in_every_shell_and_from_a_clone(path):
 @pytest.mark.parametrize("plan", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.name)
 def test_every_plan_loads_and_can_be_previewed_in_a_plain_copy(copy, plan):
     pytest.importorskip("click")
-    done = run(f"leastnoise release examples/{plan.name} --preview", copy)
+    declared = tomllib.loads(plan.read_text(encoding="utf-8"))
+    dataset = declared.get("dataset", declared["name"])
+    opened = run(f"leastnoise ledger open budget.ledger {dataset} --epsilon 2 --delta 1e-6", copy)
+    assert opened.returncode == 0, opened.stderr
+    done = run(f"leastnoise release examples/{plan.name} --ledger budget.ledger --preview", copy)
     assert done.returncode == 0, done.stderr
     assert "No row was read" in done.stdout
 
