@@ -142,12 +142,12 @@ def test_every_json_is_one_object_and_standard_error_is_empty(desk):
         ("perturb", "noise.json", "answer.txt"),
         ("verify", "noise.json"),
         ("ledger", "open", *book, "--epsilon", "2", "--delta", "1e-6"),
+        ("release", "plan.toml", "--ledger", "budget.ledger", "--out", "numbers.csv"),
         ("ledger", "spend", *book, "noise.json", "--plan", "March", "--preview"),
         ("ledger", "spend", *book, "noise.json", "--plan", "March"),
         ("ledger", "show", "budget.ledger"),
         ("ledger", "check", "budget.ledger"),
         ("release", "plan.toml", "--preview"),
-        ("release", "plan.toml", "--ledger", "budget.ledger", "--out", "numbers.csv"),
     ]
     for call in calls:
         done = run(*call, "--json", folder=desk)

@@ -46,7 +46,7 @@ def desk(tmp_path, monkeypatch):
         ("design --delta 1e-6 --sigma 8 --step 2 --domain integer", "Expected --step 2.0 to be 1 for --domain integer."),
         ("design --delta 1e-6 --sigma 8 --renyi-order 3", "Expected --renyi-order 3.0 to be at least 1, with --objective renyi."),
         # A DesignError and an AccountingError are arithmetic errors too, and have a sentence of their own all the same.
-        ("design --delta 1e-6 --sigma 1e300", "Expected --sigma 1e+300 between 0.05 and 2000 for --sensitivity 1."),
+        ("design --delta 1e-6 --sigma 1e300", "Expected --sigma 1e+300 between 0.001 and 2000 for --sensitivity 1."),
         ("account ten.json --delta 1e-6 --sensitivity 1e200", "A shift of 1e+201 lattice steps is too far to be judged; the "),
         # What would be ignored is refused.
         ("design --delta 1e-6 --sigma 8 --touched 9 --batch 3", "Expected --touched 9 to be at most --batch 3."),

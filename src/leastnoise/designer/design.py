@@ -341,6 +341,8 @@ def _checked_sigma(request: _Request, sigma: float) -> float:
 def _at_sigma(request: _Request, sigma: float) -> Design:
     """The best law at this budget: the optimised one, or the best rival where none of ours is better."""
     best, named = _best_at(request, sigma, _attempted(request, sigma))
+    if not math.isfinite(best.epsilon):
+        raise DesignError(f"No law of sigma={sigma!r} has a finite epsilon for compositions={request.compositions}.")
     return _as_design(request, sigma, best, named)
 
 
