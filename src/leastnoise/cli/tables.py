@@ -25,7 +25,7 @@ def print_comparison(rows: Sequence[Row], *, sigma: float) -> None:
     cells = [
         (
             row.name,
-            above(row.epsilon_at_sigma, 5),
+            above(row.epsilon_at_sigma, 6),
             "" if index == 0 else _more(row.epsilon_at_sigma, best),
             "–" if row.sigma_at_epsilon is None else above(row.sigma_at_epsilon, 5),
         )
