@@ -78,8 +78,14 @@ def plan_with(place: str, text: str) -> Plan:
     whole |= {"rows_per_person": 1, "groups_per_person": 1, "about": {}}
     entry: dict[str, Any] = {"kind": "sum", "column": "x", "lower": 0, "upper": 1, "pitch": 1, "missing": "drop"}
     source: dict[str, Any] = {"duckdb": "t.db", "table": "t"}
-    if place in ("name", "dataset", "person", "salt", "relation"):
+    if place in ("name", "dataset", "person", "person_is", "salt", "relation"):
         whole[place] = text
+    elif place == "postprocess":
+        whole[place] = [text]
+    elif place == "delimiter":
+        source = {"csv": "t.csv", "delimiter": text}
+    elif place == "match":
+        entry["group_by"] = {"g": {"values": ["a"], "match": text}}
     elif place == "about":
         whole["about"] = {"title": text}
     elif place == "about key":
@@ -102,7 +108,20 @@ def plan_with(place: str, text: str) -> Plan:
 
 
 PLACES = ["name", "dataset", "person", "salt", "relation", "about", "about key", "key", "key column"]
-PLACES += ["statistic name", "column", "source column", "environment", "table", "duckdb", "kind", "missing"]
+PLACES += [
+    "person_is",
+    "delimiter",
+    "match",
+    "postprocess",
+    "statistic name",
+    "column",
+    "source column",
+    "environment",
+    "table",
+    "duckdb",
+    "kind",
+    "missing",
+]
 
 
 @pytest.mark.parametrize("place", PLACES)

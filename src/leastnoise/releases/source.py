@@ -29,7 +29,8 @@ class CsvFile:
         path_text("source.csv", self.path)
         if self.columns is not None:
             object.__setattr__(self, "columns", texts("source.columns", self.columns))
-        if not isinstance(self.delimiter, str) or len(self.delimiter) != 1 or self.delimiter in '"\r\n':
+        is_plain = isinstance(self.delimiter, str) and (self.delimiter == "\t" or fault(self.delimiter) is None)
+        if not is_plain or len(self.delimiter) != 1 or self.delimiter == '"':
             raise InvalidParameterError("source.delimiter", self.delimiter, "to be one character, such as ',' or ';'")
 
     def describe(self) -> dict[str, Any]:
