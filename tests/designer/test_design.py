@@ -274,7 +274,7 @@ def test_design_is_frozen_and_reads_well() -> None:
     assert repr(best).startswith("Design(optimised, epsilon=1.6173")
     assert "sigma=8" in repr(best)
     text = best.summary()
-    for part in ("epsilon = 1.6173", "delta = 1e-06", "duality gap", "standard deviation 8", "Gaussian", "1.74296", "residual"):
+    for part in ("epsilon = 1.6173", "delta = 1e-06", "duality gap", "standard deviation 8", "Gaussian", "1.74297", "residual"):
         assert part in text
 
 

@@ -57,8 +57,8 @@ def test_less_noise_than_opendp_on_the_same_release():
     done = [
         release(plan, table=table, prepared=made, entropy=InsecureSeededEntropy(seed), not_private=True) for seed in range(TRIALS)
     ]
-    drawn = [[row.value for row in one.rows] for one in done]
-    stated = np.array([row.noise_std for row in done[0].rows]) / units
+    drawn = [[row.value for row in one.rows[: len(asked)]] for one in done]  # the checks come after what is asked for
+    stated = np.array([row.noise_std for row in done[0].rows[: len(asked)]]) / units
     ours = np.sqrt(np.mean(np.square((np.array(drawn) - truth) / units), axis=0))
     np.testing.assert_allclose(ours, stated, rtol=0.25)
     for kind in ("Gaussian", "Laplace"):

@@ -115,7 +115,7 @@ class Desk:
         assert account["closed"] == announced["last"]
         assert account["releases"] == announced["releases"]
         row = command("ledger", "show", self.book)[1].splitlines()[2].split()
-        assert row[5] == ("closed" if announced["last"] else f"{announced['remaining']:.4f}")
+        assert row[5] == ("closed" if announced["last"] else below(announced["remaining"], 5))
 
     def refused(self, plan, *said, options=()):
         """Refused, in so many words, and nothing has changed."""

@@ -231,7 +231,7 @@ class Chain:
                     f"Another process kept the ledger {self._name} locked for {self.timeout:g} s; nothing was written, try again."
                 ) from None
             raise LedgerError(f"Cannot {verb} the ledger {self._name}: {error}.") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
             raise LedgerError(f"Cannot {verb} the ledger {self._name} (truncated or damaged?): {error}.") from None
 
 
