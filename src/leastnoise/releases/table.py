@@ -56,6 +56,7 @@ _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote
 _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
+_ALL_ROWS = 1 << 62
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 # Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
@@ -511,7 +512,7 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
     several = len(block.answers) > 1
     if plan.person is None:
         row = {"ln_row": _row_text(ibis, table, block)} if several else {}
-        view = table.expression.select(**columns, **row)
+        view = _fenced(table, table.expression.select(**columns, **row))
     else:
         view = table.expression.select(**columns, **_person(ibis, plan, table))
         view = view.filter(view.ln_person.notnull())
@@ -531,13 +532,19 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
     for i, answer in enumerate(block.answers):
         first = ibis.literal("0" if answer.measure == "unreadable" else "1")
         orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(first + md5(ibis, start + str(i)).left(_DIGITS), never)
-    view = view.mutate(**orders)
-    view = view.mutate(ln_least=ibis.least(*(view[name] for name in orders)))
+    view = _fenced(table, view.mutate(**orders))
+    view = _fenced(table, view.mutate(ln_least=ibis.least(*(view[name] for name in orders))))
     # The first of equal digests: a person is counted once, whatever the digests are.
     places = range(len(block.answers))
     chosen = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in places), else_=-1)
-    view = view.mutate(ln_column=chosen)
+    view = _fenced(table, view.mutate(ln_column=chosen))
     return view.aggregate(**{f"ln_bad{i}": (view.ln_column == i).sum() for i in places})
+
+
+def _fenced(table: Table, view: Any) -> Any:
+    """The view computed once: PostgreSQL would write out each column wherever it is used, thirty columns of checks a million
+    times, and run out of memory."""
+    return view.limit(_ALL_ROWS) if table.engine == "postgres" else view
 
 
 def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
