@@ -77,7 +77,11 @@ def test_rows_on_the_disk_are_private_and_do_not_outlive_the_process(name, tmp_p
         ledger.open_dataset("endless", epsilon=2.0, delta=1e-6)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=here, env=environment, **streams) as process:
+
+    def as_usual():
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may ignore it
+
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=here, env=environment, preexec_fn=as_usual, **streams) as process:
         try:
             until(lambda: sum(path.stat().st_size for path in files(place)) > 1_000_000, process)
             (folder,) = place.iterdir()
