@@ -111,7 +111,7 @@ class LatticeNoise(Noise):
 
     @cached_property
     def is_monotone(self) -> bool:
-        """Whether h_0 ≥ h_1 ≥ …: then the corner shift is the worst (DESIGN, worst-shift theorem).
+        """Whether h_0 ≥ h_1 ≥ …: then the corner shift is the worst (docs/worst-shift.md).
 
         Exact for one answer. For joint laws, whose shell counts are rounded, a rise of up to 8 roundings counts as level: it
         changes a profile by less than the judge's own allowance for rounding.

@@ -352,7 +352,7 @@ def freed(candidate: Candidate, setting: Setting) -> Candidate:
 def best_moments(setting: Setting) -> tuple[Candidate, float]:
     """The joint optimum over order and law of the moments accountant, and its value: the paper's objective, solved exactly.
 
-    Its value is unimodal in the order in every case seen, but may keep falling up to ∞ (DESIGN §4), which is tried too.
+    Its value is unimodal in the order in every case seen, but may keep falling up to ∞, which is tried too.
     """
     seen: dict[float, Candidate] = {}
 

@@ -1,4 +1,4 @@
-"""A proven lower bound on the optimum, from any law and any weights over the shifts (DESIGN §3).
+"""A proven lower bound on the optimum, from any law and any weights over the shifts (docs/mathematics.md, "The Rényi program").
 
 D_t is convex and homogeneous of degree 1, so D_t(h') ≥ ⟨∇D_t(h), h'⟩ for every h'. Hence for λ ≥ 0, Σλ = 1,
 

@@ -5,7 +5,7 @@
 in lattice units (Δ = 1). The free variables are h_first, …, h_last: the shells inside `first` share its probability (a flat
 core, which only matters in high dimension, where those shells hold less than 1e-30 of the mass) and the shells beyond `last`
 fall by `tail_ratio` each. Free problems (d = 1) take the maximum over the shifts 1..m; monotone ones need the corner shift m
-alone (DESIGN §2).
+alone (docs/worst-shift.md).
 """
 
 from __future__ import annotations

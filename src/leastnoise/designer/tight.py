@@ -5,9 +5,10 @@
     δ = Σ over pairs of shells  N_ij h_j φ(h_i/h_j),     φ(ρ) = ρ·E[(1 − e^(ε − log ρ − S))_+],
 
 an f-divergence with the convex φ, φ' = Pr(S > ε − log ρ) and ρφ'' the density of S there. Its gradient is exactly 1/N of that of δ
-(DESIGN §5), and its Hessian the same banded graph Laplacian as that of the Rényi program. The part of the true Hessian it leaves
-out couples two releases; it acts on the change of the whole loss distribution, whose main part is zero along feasible directions
-at a stationary law. So a Newton step of the frozen problem, judged by the true ε, converges in a few iterations.
+(docs/mathematics.md, "The tight objective"), and its Hessian the same banded graph Laplacian as that of the Rényi program. The
+part of the true Hessian it leaves out couples two releases; it acts on the change of the whole loss distribution, whose main
+part is zero along feasible directions at a stationary law. So a Newton step of the frozen problem, judged by the true ε,
+converges in a few iterations.
 
 One iteration: table of losses → ε by the judge → S by tilted FFT → value, gradient, Hessian → `step.direction` → line search on ε.
 """

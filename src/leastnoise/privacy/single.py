@@ -27,7 +27,7 @@ SMALLEST = 5e-324
 LOSS_ROUNDING = 8.0 * ULP  # error of a loss relative to 1 + its size
 MASS_ROUNDING = 1e-13  # relative error of a probability, a release: |log p| ≤ 745 known to a unit in the last place
 PROFILE_ROUNDING = 1e-13  # relative allowance for the sums behind one profile value
-_HARDLY_FALLEN = 0.99
+_HARDLY_FALLEN = 0.99  # of the largest loss, when the highest are set aside: not worth their mass
 LIGHT = 0.02  # a loss of less probability makes no kink that matters
 _TOP_BINS = 256  # of the losses above 0, when the highest are set aside
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -76,9 +76,8 @@ class TableLoss:
         """δ(ε), rounded up."""
         moved = np.asarray(epsilon, dtype=np.float64) - self.loss_rounding
         finite = self._finite_profile(moved)
-        some = np.where(
-            np.asarray(epsilon) < self.largest + self.loss_rounding, self._underflow, 0.0
-        )  # what underflows is not nothing
+        # What underflows is not nothing.
+        some = np.where(np.asarray(epsilon) < self.largest + self.loss_rounding, self._underflow, 0.0)
         total = finite * (1.0 + self._sum_rounding) + some + self.infinite * (1.0 + 4.0 * ULP)
         return np.asarray(total, dtype=np.float64)
 

@@ -47,7 +47,7 @@ _MOST_CHECKS = 0.1  # of ε for all checks: noise of 14 persons will do
 _AGAIN = 3  # designs that take back what the checks did not need
 _SPARE = 0.02  # of that share for the rounding of a composition: 0.3 % of it at ε = 0.01
 _LEAST_CHECK = 1e-4  # of ε a draw: below, the table of the law has more than 600,000 entries
-_MOST_JOINT = 100  # answers in one joint draw: beyond, independent noise is the better one (DESIGN, section 2)
+_MOST_JOINT = 100  # answers in one joint draw: beyond, independent noise is the better one (python -m benchmarks batches)
 
 
 @dataclass(frozen=True)
