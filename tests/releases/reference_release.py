@@ -112,12 +112,16 @@ def kept_rows(plan, rows, block):
             order = [group for _, group in sorted(declared)] + [others]  # the other keys come last
             mine = [row for row in mine if row[1] in order[: limit.groups]]
         mine.sort(key=text)
+        rest = []
+        if block.other is not None and block.other.measure == "persons":  # no bound on rows where persons are counted
+            rest = [row for row in mine if row[1] == others]
+            mine = [row for row in mine if row[1] != others]
         in_group: dict = {}
         for row in mine:
             in_group.setdefault(row[1], []).append(row)
         mine = [row for some in in_group.values() for row in some[: limit.rows_in_group]]
         mine.sort(key=lambda row: (bool(block.group_by) and row[1] == others, text(row)))
-        chosen += mine[: limit.rows]
+        chosen += mine[: limit.rows] + rest
     return chosen
 
 
@@ -126,7 +130,7 @@ def is_unreadable_value(value):
 
 
 def checked(plan, rows, block):
-    """Each person, or row, under one of the checks: an unreadable value first."""
+    """Each person, or row, under one of the checks: an unreadable value first, then other keys."""
     answers = block.answers
     found = [0] * len(answers)
     if plan.person is None:
@@ -137,7 +141,8 @@ def checked(plan, rows, block):
     for who, mine in units:
         bad = [i for i, answer in enumerate(answers) if applies(plan, answer, mine)]
         if bad:
-            first = {i: answers[i].measure != "unreadable" for i in bad}
+            order = ["unreadable", "other keys"]
+            first = {i: order.index(answers[i].measure) if answers[i].measure in order else 2 for i in bad}
             found[min(bad, key=lambda i: (first[i], md5(f"{escaped(plan.salt)}|{who}|{i}"), i))] += 1
     return {(): tuple(found)}
 
@@ -147,10 +152,14 @@ def applies(plan, answer, mine):
         return any(is_unreadable_value(row[answer.column]) for row in mine)
     if answer.measure == "clipped":
         return any(is_clipped(answer.values, row[answer.column]) for row in mine)
-    if answer.group_by:
-        inside = {tuple(label(row[key.column], key) for key in answer.group_by) for row in mine}
-        return len([group for group in inside if None not in group]) > bounds(plan, answer.group_by).groups
-    return len(mine) > plan.rows_per_person
+    if not answer.group_by:
+        return len(mine) > plan.rows_per_person
+    inside = [tuple(label(row[key.column], key) for key in answer.group_by) for row in mine]
+    declared = [group for group in inside if None not in group]
+    if answer.measure == "other keys":
+        return len(declared) < len(inside)
+    limit = bounds(plan, answer.group_by)
+    return len(set(declared)) > limit.groups or any(declared.count(group) > limit.rows_in_group for group in declared)
 
 
 def is_clipped(values, value):

@@ -54,19 +54,22 @@ def test_patients_of_the_clinic_are_counted_once_and_unreadable_values_first():
     plan = load_plan(CLINIC)
     made, opened = mechanism(plan), open_table(plan)
     try:
-        counts = run._counted(plan, opened, made, lambda stage, done: None)[-1][()]
+        *_, by_ward, counted = run._counted(plan, opened, made, lambda stage, done: None)
     finally:
         opened.close()
-    told = dict(zip([(one.kind, one.group) for one in checks(plan, made)][1:], counts, strict=True))
+    told = dict(zip([(one.kind, one.group) for one in checks(plan, made)][1:], counted[()], strict=True))
     patients = visits().values()
     words = [any(is_word(row[name]) for row in mine for name in ("age", "stay")) for mine in patients]
     clipped = [any(is_beyond(row["stay"], 0, 20) or is_beyond(row["age"], 0, 100) for row in mine) for mine in patients]
-    many = [
-        len(mine) > 4 or len({row["ward"].strip().lower() for row in mine} & {"north", "south", "west"}) > 2 for mine in patients
-    ]
+    wards = [{row["ward"].strip().lower() for row in mine} for mine in patients]
+    inside = [len(mine & {"north", "south", "west"}) for mine in wards]
+    many = [len(mine) > 4 or groups > 2 for mine, groups in zip(patients, inside, strict=True)]
     assert told["unreadable", "age"] + told["unreadable", "stay"] == sum(words) > 0
     rest = [c or m for w, c, m in zip(words, clipped, many, strict=True) if not w]
     assert sum(told[one] for one in told if one[0] != "unreadable") == sum(rest)
+    # All other keys are one of a patient's two groups, after the declared ones.
+    others = [len(mine) > groups < 2 for mine, groups in zip(wards, inside, strict=True)]
+    assert by_ward[("other",)] == (sum(others),)
     assert told["clipped", "stay"] > 0
     assert told["left out", "more than 4 rows"] > 0
 
@@ -106,6 +109,9 @@ def test_the_page_tells_the_bounds_the_shares_and_the_ledger(tmp_path):
         '<td>stay</td><td class="n">0 to 20</td><td class="n">0.1</td><td class="n">left out</td>',
         "persons with a value of stay beyond its bounds",
         "persons with more than 4 rows",
+        "The share is of the persons, where their number is published, and not of the rows or values: how many rows one person "
+        "loses has no bound",
+        "so a count of values would need 4 times the noise",
     ):
         assert part in page
     content = json.loads(done.to_json())
@@ -133,7 +139,8 @@ def test_checks_move_what_is_asked_by_less_than_two_percent(monkeypatch):
 
     plan = load_plan(CLINIC)
     made = mechanism(plan)
-    monkeypatch.setattr(module, "blocks", lambda plan: tuple(block for block in blocks(plan) if not is_checks(block)))
+    bare = [replace(block, other=None) for block in blocks(plan) if not is_checks(block)]
+    monkeypatch.setattr(module, "blocks", lambda plan, joint=False: tuple(bare))
     bare = mechanism(plan)
     for i, entry in enumerate(bare.entries):
         assert made.std(made.entries.index(entry)) <= 1.02 * bare.std(i)
@@ -142,7 +149,7 @@ def test_checks_move_what_is_asked_by_less_than_two_percent(monkeypatch):
 def test_results_have_a_column_for_each_key_and_whole_counts():
     done = seeded(load_plan(CLINIC))
     lines = list(csv.DictReader(done.to_csv().splitlines()))
-    assert list(lines[0])[:8] == ["statistic", "kind", "group", "ward", "value", "lower", "upper", "noise_std"]
+    assert list(lines[0])[:9] == ["statistic", "kind", "group", "ward", "read_first", "value", "lower", "upper", "noise_std"]
     assert [line["ward"] for line in lines if line["statistic"] == "visits"] == ["north", "south", "west"]
     assert [line["ward"] for line in lines if line["kind"] == "other keys"] == ["all other keys"]
     counts = [line for line in lines if line["kind"] in ("count", "persons", *CHECKS)]
@@ -162,3 +169,127 @@ def test_a_key_called_like_a_column_of_the_results():
     (line, *_) = csv.DictReader(done.to_csv().splitlines())
     assert line["value (key)"] == "a"
     assert abs(int(line["value"]) - 40) < 40
+
+
+def test_rows_that_the_bound_of_a_group_leaves_out_are_counted():
+    """Before, what `rows_per_group` left out was told by nothing."""
+    import pyarrow as pa
+
+    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.sensitivity import blocks
+    from leastnoise.releases.table import aggregate
+
+    visits = [("p1", "a")] * 3 + [("p2", "a"), ("p2", "b")] + [("p3", "a"), ("p3", "b"), ("p3", "c")] + [("p4", "x")] * 3
+    table = pa.table({"id": [person for person, _ in visits], "g": [group for _, group in visits]})
+
+    def counted(**limits):
+        by_group = Statistic("count", group_by={"g": ["a", "b", "c"]})
+        plan = Plan("p", None, "add/remove", (by_group,), 1.0, 1e-6, person="id", rows_per_person=4, **limits)
+        opened = open_table(plan, table)
+        try:
+            whole = aggregate(plan, opened, blocks(plan)[-1])[()]
+        finally:
+            opened.close()
+        (cell,) = [check for check in checks(plan, mechanism(plan)) if check.of.measure == "left out" and check.of.group_by]
+        return cell.group, whole[blocks(plan)[-1].answers.index(cell.of)]
+
+    assert counted(groups_per_person=3, rows_per_group=2) == ("more than 2 rows in a group of g", 1)
+    assert counted(groups_per_person=2) == ("more than 2 groups of g", 1)
+    assert counted(groups_per_person=2, rows_per_group=2) == ("more than 2 groups of g, or more than 2 rows in one", 2)
+
+
+def test_where_one_row_is_one_person_shares_are_of_rows():
+    import pyarrow as pa
+
+    from leastnoise.releases.plan import Plan, Statistic
+
+    mean = Statistic("mean", column="x", lower=0, upper=1, pitch=1, missing="drop")
+    plan = Plan("p", None, "add/remove", (mean, Statistic("count")), 2.0, 1e-6, one_row_per_person=True)
+    done = seeded(plan, table=pa.table({"x": [0.0, 5.0] * 1000}))
+    assert "a share of the persons is that of the rows, and of the values of a column" in done.to_html()
+    (row,) = [row for row in done.rows if row.kind == "clipped"]
+    low, high = share(done.plan, done.rows, row)
+    assert low < 0.5 < high
+
+
+# Every file says it too
+
+
+def cautioned():
+    import pyarrow as pa
+
+    from leastnoise.releases.plan import Plan, Statistic
+
+    statistics = (
+        Statistic("count"),
+        Statistic("count", name="by ward", group_by={"ward": ["north", "south"]}),
+        Statistic("count", name="by sex", group_by={"sex": ["f", "m"]}),
+    )
+    plan = Plan("w", None, "add/remove", statistics, 1.0, 1e-6, one_row_per_person=True)
+    rows = {"ward": ["North"] * 600 + ["south"] * 400, "sex": ["f", "m"] * 500}
+    done = seeded(plan, table=pa.table(rows))
+    (said,) = done.cautions
+    assert "rows have a key in ward that is none of the declared ones" in said
+    return done, said
+
+
+def about_wards(records):
+    """The numbers that the caution stands beside."""
+    return [(one["statistic"], one["group"]) for one in records if one["read_first"]]
+
+
+WARDS = [("by ward", "ward = north"), ("by ward", "ward = south"), ("rows with other keys", "ward")]
+
+
+def test_every_file_says_what_to_read_first(tmp_path):
+    import pyarrow.parquet
+
+    done, said = cautioned()
+    content = done.to_json()
+    assert json.loads(content)["read_first"] == [said]
+    assert content.index('"read_first"') < content.index('"statistics"')
+    lines = list(csv.DictReader(done.to_csv().splitlines()))
+    assert about_wards(lines) == WARDS
+    assert {line["read_first"] for line in lines} == {"", said}
+    header = done.to_csv().splitlines()[0].split(",")
+    assert header.index("read_first") < header.index("value")
+    frame = done.to_pandas()
+    assert frame.attrs["read_first"] == [said]
+    assert frame.attrs["leastnoise"]["epsilon"] == done.epsilon
+    assert about_wards(frame.to_dict("records")) == WARDS
+    done.to_parquet(tmp_path / "numbers.parquet")
+    for made in (done.to_arrow(), pyarrow.parquet.read_table(tmp_path / "numbers.parquet")):
+        assert json.loads(made.schema.metadata[b"read_first"]) == [said]
+        assert json.loads(made.schema.metadata[b"leastnoise"])["epsilon"] == done.epsilon
+        assert about_wards(made.to_pylist()) == WARDS
+
+
+def test_what_a_caution_is_about():
+    """A sentence stands beside the numbers that it changes, and beside no others."""
+    from leastnoise.releases.cautions import Caution
+    from leastnoise.releases.sensitivity import Answer
+
+    plan = load_plan(CLINIC)
+    by_ward, stay = plan.statistics[2].group_by, plan.statistics[3].values
+    rows = [Row(s.name, s.kind, "", 1.0, 1.0, 1.0) for s in plan.statistics]
+
+    def about(check):
+        return [row.statistic for row in rows if Caution("", (check,)).concerns(plan, row)]
+
+    assert about(Answer("other keys", group_by=by_ward)) == ["visits", "length of stay"]
+    assert about(Answer("unreadable", column="age")) == ["age"]
+    assert about(Answer("clipped", stay, "stay")) == ["length of stay"]
+    assert about(Answer("clipped", replace(stay, upper=7.0), "stay")) == []
+    assert about(Answer("left out")) == ["age", "visits", "length of stay"]
+    assert about(Answer("left out", group_by=by_ward)) == ["visits", "length of stay"]
+
+
+def test_a_check_knows_its_grouping_whatever_the_order_of_the_rows():
+    """They were paired by their order, and a row too few or in another place went with another grouping."""
+    done, said = cautioned()
+    other = {row.group: row for row in done.rows if row.kind == "other keys"}
+    backwards = tuple(reversed(done.rows))
+    for rows in (backwards, tuple(row for row in done.rows if row is not other["sex"])):
+        again = replace(done, rows=rows)
+        assert again.cautions == (said,)
+        assert share(done.plan, rows, other["ward"]) == share(done.plan, done.rows, other["ward"])

@@ -240,15 +240,18 @@ def test_a_sum_beside_a_mean_has_an_answer_of_its_own_where_rows_are_replaced(re
 
 
 @pytest.mark.parametrize("relation", ["add/remove", "replace"])
-@pytest.mark.parametrize("kind", ["rows", "ids"])
+@pytest.mark.parametrize("kind", ["rows", "ids", "ids, with totals"])
 def test_no_person_changes_more_than_derived(kind, relation):
     rng = random.Random(5)
     if kind == "rows" and relation == "replace":
         stats = tuple(s for s in tables.statistics() if s.kind in ("sum", "histogram") or s.group_by)
         plan = Plan("random", None, relation, stats, 2.0, 1e-6, one_row_per_person=True)
-    else:
-        plan = tables.plan(kind, relation, **({"rows_per_group": 2} if kind == "ids" else {}))
-    asked = blocks(plan)
+    elif kind == "ids":
+        plan = tables.plan(kind, relation, rows_per_group=2)
+    else:  # other keys are counted in rows
+        limits = {"rows_per_person": 2, "groups_per_person": 2, "postprocess": ("totals",)}
+        plan = tables.plan("ids", relation, **limits)
+    asked = dict.fromkeys([*blocks(plan), *blocks(plan, joint=True)])
     seen = []
     for seed in range(25):
         rows = tables.table(seed, size=60, persons=6)

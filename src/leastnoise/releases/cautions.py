@@ -1,47 +1,84 @@
 """What to know before the numbers of a release are read: rows under keys that nobody declared, values
-that are no numbers. Computed from the plan and the published numbers, so it costs no privacy."""
+that are no numbers, and checks that could have seen neither. Computed from the plan and the published
+numbers, so it costs no privacy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from leastnoise.digits import above
-from leastnoise.releases.estimate import Row, groupings
+from leastnoise.releases.estimate import OTHER_ROWS, Row
 from leastnoise.releases.keys import Key
-from leastnoise.releases.plan import Plan
+from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.releases.sensitivity import Answer, bounds
 
 LARGE = 0.05  # share of the rows or persons above which a check is worth a sentence
 MOST = 0.5  # the same for bounds, which are meant to bite now and then
 SURE = 2.0  # times its ±: a check of nobody is above once in 800, at once its ± it would be once in 40, and a plan has many
-BLIND = 0.25  # share of the persons that a check must be able to see to tell anything
+BLIND = 0.25  # share of the persons, or rows, that must be enough for a sentence; else the check can tell nothing
 
 
-def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Sentences for the reader; none where the checks are quiet."""
-    known = persons(plan, rows)
-    people = None if known is None else known[0]
-    found = [_other_keys(plan, rows, row, group_by) for row, group_by in _others(plan, rows)]
-    found += [_unreadable(row, people) for row in rows if row.kind == "unreadable"]
-    found += [_bounded(row, people) for row in rows if row.kind in ("clipped", "left out")]
-    found.append(_blind(plan, rows, people))
-    return tuple(sentence for sentence in found if sentence)
+@dataclass(frozen=True)
+class Caution:
+    """A sentence for the reader, and the checks that it comes from."""
+
+    sentence: str
+    checks: tuple[Answer, ...]
+
+    def concerns(self, plan: Plan, row: Row) -> bool:
+        """Whether the sentence is about a published number: a statistic, or the check itself."""
+        if row.check is not None:
+            return row.check in self.checks
+        asked = next((s for s in plan.statistics if s.name == row.statistic), None)
+        return asked is not None and any(_touches(check, asked) for check in self.checks)
 
 
-def _others(plan: Plan, rows: Sequence[Row]) -> list[tuple[Row, tuple[Key, ...]]]:
-    """The rows of all other keys, each with its grouping."""
-    return list(zip((row for row in rows if row.kind == "other keys"), groupings(plan), strict=False))
+def _touches(check: Answer, asked: Statistic) -> bool:
+    """Whether what a check counts changes a statistic."""
+    if check.measure == "unreadable":
+        return asked.column == check.column
+    if check.values is not None:
+        bounded = (check.values.column, check.values.lower, check.values.upper)
+        return (asked.column, asked.lower, asked.upper) == bounded
+    if check.group_by:
+        return asked.group_by == check.group_by
+    return asked.kind != "persons" or bool(asked.group_by)  # who has too many rows is one person all the same
+
+
+def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[Caution, ...]:
+    """What a reader must know; nothing where the checks are quiet and would have spoken."""
+    said, silent = [], []
+    for row in rows:
+        if row.check is None:
+            continue
+        sentence = _sentence(plan, rows, row, row.check)
+        if sentence:
+            said.append(Caution(sentence, (row.check,)))
+        else:
+            silent.append(row)
+    unsure = [row for row in silent if _is_blind(plan, rows, row)]
+    blind = [_blind_to_words(plan, rows, unsure), _blind_to_keys(plan, rows, unsure)]
+    return (*said, *(caution for caution in blind if caution is not None))
+
+
+def _sentence(plan: Plan, rows: Sequence[Row], row: Row, check: Answer) -> str:
+    if check.measure == "other keys":
+        return _other_keys(plan, rows, row, check.group_by)
+    whole = persons(plan, rows)
+    people = None if whole is None else whole[0]
+    return _unreadable(row, people) if check.measure == "unreadable" else _bounded(row, people)
 
 
 def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, ...]) -> str:
-    declared = _declared(plan, rows, group_by)
-    if not _is_large(row, None if declared is None else declared + row.number):
+    whole = _whole(plan, rows, row)
+    if not _is_large(row, _least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]):
         return ""
     what = row.statistic.split()[0]
-    beside = "" if declared is None else f", beside {max(declared, 0.0):,.0f} in all declared groups"
+    of_all = "" if whole is None else f" of about {max(whole[0], row.number):,.0f}"
     return (
-        f"{_shown(row)} {what} have a key in {row.group} that is none of the declared ones{beside}. "
-        "They are in no group. If they should be, the keys are spelt otherwise than declared, or "
-        "some are not declared."
+        f"{row.in_words()}{of_all} {what} have a key in {row.group} that is none of the declared ones. What has "
+        "such a key is in no group. If it should be, the keys are spelt otherwise than declared, or some are not declared."
     )
 
 
@@ -50,7 +87,7 @@ def _unreadable(row: Row, people: float | None) -> str:
         return ""
     of_all = "" if people is None else f" of about {people:,.0f}"
     return (
-        f"{_shown(row)}{of_all} persons have a value in {row.group} that could not be read as a "
+        f"{row.in_words()}{of_all} persons have a value in {row.group} that could not be read as a "
         "number. It counts as missing: statistics of this column are about the others."
     )
 
@@ -60,59 +97,115 @@ def _bounded(row: Row, people: float | None) -> str:
         return ""
     what = f"a value in {row.group} beyond its bounds, which counts as the bound" if row.kind == "clipped" else row.group
     more = "" if row.kind == "clipped" else ", and what is more than that is left out"
-    return f"{_shown(row)} of about {people:,.0f} persons have {what}{more}: these numbers are about less than the table holds."
-
-
-def _blind(plan: Plan, rows: Sequence[Row], people: float | None) -> str:
-    """Where unreadable values would be replaced by a number, and too many of them to miss would be missed."""
-    filled = {s.column for s in plan.statistics if s.column is not None and s.missing != "drop"}
-    unsure = [row for row in rows if row.kind == "unreadable" and row.group in filled]
-    if people is None or not unsure or unsure[0].half_width <= BLIND * people:
-        return ""
-    named = ", ".join(row.group for row in unsure)
-    return (
-        f"Whether the values of {named} could be read as numbers cannot be told: that is counted "
-        f"to ± {above(unsure[0].half_width, 2)} persons, and there are about {people:,.0f}. What "
-        "cannot be read counts as the number that the plan puts in place of missing values."
-    )
+    return f"{row.in_words()} of about {people:,.0f} persons have {what}{more}: these numbers are about less than the table holds."
 
 
 def _is_large(row: Row, whole: float | None) -> bool:
     return row.number > max(SURE * row.half_width, LARGE * max(whole or 0.0, 0.0))
 
 
-def _shown(row: Row) -> str:
-    return row.in_words()
+# Checks that are quiet because they can see nothing
 
 
-def _declared(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> float | None:
-    """How many rows are in the declared groups of a grouping, where that is published."""
-    parts = _counts(plan, rows, group_by)
-    return sum(row.number for row in parts) if parts else None
+def _is_blind(plan: Plan, rows: Sequence[Row], row: Row) -> bool:
+    """Whether a quarter of all could have an unreadable value, or another key, and nothing would be said."""
+    most = _most(plan, rows, row)
+    return row.kind in ("unreadable", "other keys") and most is not None and SURE * row.half_width > BLIND * most
+
+
+def _blind_to_words(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> Caution | None:
+    named = [row for row in unsure if row.kind == "unreadable"]
+    if not named:
+        return None
+    columns = {row.group for row in named}
+    dropped = {s.missing == "drop" for s in plan.statistics if s.column in columns}
+    ways = (["is left out of its statistics"] if True in dropped else []) + (
+        ["counts as the number that the plan puts in place of missing values"] if False in dropped else []
+    )
+    said = (
+        f"Whether the values of {', '.join(row.group for row in named)} could be read as numbers cannot be told: "
+        f"{_counted_to(plan, rows, named)}. What cannot be read {' or '.join(ways)}."
+    )
+    return Caution(said, _checks(named))
+
+
+def _blind_to_keys(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> Caution | None:
+    named = [row for row in unsure if row.kind == "other keys"]
+    if not named:
+        return None
+    said = (
+        f"Whether the keys in {', '.join(row.group for row in named)} are the declared ones cannot be told: "
+        f"{_counted_to(plan, rows, named)}. What has another key is in no group."
+    )
+    return Caution(said, _checks(named))
+
+
+def _counted_to(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> str:
+    worst = max(unsure, key=lambda row: row.half_width)
+    most = max(_most(plan, rows, worst) or 0.0, 0.0)
+    about = "about" if _whole(plan, rows, worst) else "at most about"
+    counted = f"± {above(worst.half_width, 2)} {worst.statistic.split()[0]}"
+    return f"that is counted to {counted}, and there are {about} {most:,.0f}"
+
+
+def _checks(rows: Sequence[Row]) -> tuple[Answer, ...]:
+    return tuple(row.check for row in rows if row.check is not None)
+
+
+# How many there are, as far as it is published
 
 
 def _counts(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> list[Row]:
     """The numbers of rows in the declared groups of a grouping, where they are published."""
     for statistic in plan.statistics:
         if statistic.kind in ("count", "histogram") and statistic.group_by == group_by:
-            return [row for row in rows if row.statistic == statistic.name]
+            return [row for row in rows if row.check is None and row.statistic == statistic.name]
     return []
 
 
 def persons(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
     """How many persons the table has, and the ± of that, as far as it is public or published."""
-    kind = "count" if plan.one_row_per_person else "persons"
+    one_row = plan.one_row_per_person or plan.rows_per_person == 1
     for statistic in plan.statistics:
         if plan.one_row_per_person and statistic.public_n is not None:
             return float(statistic.public_n), 0.0
-        if statistic.kind == kind and not statistic.group_by:
+        if statistic.kind in ("persons", *(["count"] if one_row else [])) and not statistic.group_by:
             return next((row.number, row.half_width) for row in rows if row.statistic == statistic.name)
     if plan.one_row_per_person:
-        for row, group_by in _others(plan, rows):
-            parts = [one for one in _counts(plan, rows, group_by) if one is not row]
-            if parts:
-                return sum(one.number for one in (*parts, row)), sum(one.half_width for one in (*parts, row))
+        wholes = (_rows_of(plan, rows, row, row.check.group_by) for row in rows if row.check and row.kind == "other keys")
+        return next((whole for whole in wholes if whole is not None), None)
     return None
+
+
+def _rows_of(plan: Plan, rows: Sequence[Row], other: Row, group_by: tuple[Key, ...]) -> tuple[float, float] | None:
+    """How many rows a grouping has, those of other keys among them, and the ± of that, where its counts are published."""
+    declared = _counts(plan, rows, group_by)
+    if not declared:
+        return None
+    parts = [*declared, other]
+    return sum(row.number for row in parts), sum(row.half_width for row in parts)
+
+
+def _whole(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | None:
+    """What a check counts a part of: all rows of its grouping, or all persons."""
+    if part.statistic != OTHER_ROWS or part.check is None:
+        return persons(plan, rows)
+    found = _rows_of(plan, rows, part, part.check.group_by)
+    return persons(plan, rows) if found is None and plan.one_row_per_person else found
+
+
+def _most(plan: Plan, rows: Sequence[Row], part: Row) -> float | None:
+    """No more than this there are, but for noise: a person has at least one row."""
+    whole = _whole(plan, rows, part)
+    counted = _counts(plan, rows, ())
+    return whole[0] if whole is not None else counted[0].number if counted else None
+
+
+def _least_persons(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> float:
+    """No fewer than this are in the declared groups, but for noise: a person counts there as often as the bounds let."""
+    limit = bounds(plan, group_by)
+    declared = sum(row.number for row in _counts(plan, rows, group_by))
+    return max(declared, 0.0) / min(limit.rows, limit.rows_in_group * limit.groups)
 
 
 def share(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | None:
@@ -121,11 +214,7 @@ def share(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | N
     Both numbers are taken at the ends of their 95 % intervals: the share is between these in at
     least 90 % of releases. Published numbers alone decide it, so it costs nothing.
     """
-    whole = persons(plan, rows)
-    if part.kind == "other keys":
-        group_by = next((group_by for row, group_by in _others(plan, rows) if row is part), ())
-        counts = [*_counts(plan, rows, group_by), part]
-        whole = (sum(row.number for row in counts), sum(row.half_width for row in counts)) if len(counts) > 1 else None
+    whole = _whole(plan, rows, part)
     if whole is None or whole[0] <= whole[1]:
         return None
     least, most = whole[0] - whole[1], whole[0] + whole[1]

@@ -21,7 +21,7 @@ from leastnoise.releases.keys import OTHER, Key, group_keys, group_titles
 from leastnoise.releases.mechanism import Mechanism
 from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.ratios import CONFIDENCE, Ratios, centre
-from leastnoise.releases.sensitivity import Answer, Block, answers_in, is_checks
+from leastnoise.releases.sensitivity import Answer, Block, answers_in, bounds, is_checks, leaves_out
 from leastnoise.releases.totals import agreed
 from leastnoise.releases.trials import Trials, worth
 
@@ -29,10 +29,12 @@ NORMAL = 1.96  # half-width of that confidence in standard deviations, for a sum
 CHECKS = ("other keys", "unreadable", "clipped", "left out")  # the kinds of rows that are no statistics of the plan
 COUNTS = ("count", "persons", "histogram", *CHECKS)
 COUNTED = {
+    "other keys": "persons with other keys",
     "unreadable": "persons with an unreadable value",
     "clipped": "persons with a clipped value",
     "left out": "persons with rows left out",
 }
+OTHER_ROWS = "rows with other keys"  # where rows are counted and not persons
 TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
 
 
@@ -42,7 +44,7 @@ class Row:
 
     `value` is None for a mean or variance of too few values to say; its noise has no size then (NaN).
     The rows of the checks are of kind "other keys" (with the columns of the grouping as `group`) and
-    "unreadable" and "clipped" (with the column) and "left out" (with the bound).
+    "unreadable" and "clipped" (with the column) and "left out" (with the bound); `check` says of what.
     """
 
     statistic: str
@@ -54,6 +56,7 @@ class Row:
     unprocessed: float | None = None  # the value before post-processing, where there was any
     keys: tuple[tuple[str, str], ...] = ()  # the columns of the grouping, each with the key of this group
     interval: tuple[float, float] | None = None  # where it is another one than value ± half_width
+    check: Answer | None = None  # of a check: what it counts, with its column, bounds or grouping
 
     @property
     def number(self) -> float:
@@ -154,12 +157,13 @@ def _ratio_row(
 
 @dataclass(frozen=True)
 class Check:
-    """What tells whether keys and numbers were read as they were meant: one entry, and its name."""
+    """What tells whether keys and numbers were read as they were meant: one entry, its name, and of what it is."""
 
     entry: int
     statistic: str
     kind: str
     group: str
+    of: Answer
     keys: tuple[tuple[str, str], ...] = ()
 
 
@@ -167,33 +171,53 @@ def checks(plan: Plan, made: Mechanism) -> list[Check]:
     """The checks of a release."""
     found: list[Check] = []
     for i, entry in enumerate(made.entries):
-        block = made.blocks[entry.block]
-        if is_checks(block):
-            found.append(Check(i, COUNTED[entry.answer.measure], entry.answer.measure, _subject(plan, block, entry.answer)))
-        elif entry.group == len(block.groups):
-            columns = ", ".join(key.column for key in block.group_by)
-            again = sum(check.group.partition(" (")[0] == columns for check in found)  # the same columns with other keys
+        block, answer = made.blocks[entry.block], entry.answer
+        if is_checks(block) and answer.measure != "other keys":
+            found.append(Check(i, COUNTED[answer.measure], answer.measure, _subject(plan, block, answer), answer))
+        elif is_checks(block) or entry.group == len(block.groups):
+            of = answer if is_checks(block) else Answer("other keys", group_by=block.group_by)
+            name = OTHER_ROWS if answer.measure == "rows" else COUNTED[of.measure]
+            columns = _columns(of)
+            again = sum(one.kind == "other keys" and _columns(one.of) == columns for one in found)  # with other keys declared
             named = f"{columns} ({again + 1})" if again else columns
-            keys = tuple((key.column, OTHER) for key in block.group_by)
-            found.append(Check(i, f"{entry.answer.measure} with other keys", "other keys", named, keys))
+            found.append(Check(i, name, of.measure, named, of, tuple((key.column, OTHER) for key in of.group_by)))
     return found
+
+
+def _columns(answer: Answer) -> str:
+    return ", ".join(key.column for key in answer.group_by)
 
 
 def _subject(plan: Plan, block: Block, answer: Answer) -> str:
     """What a check that counts persons is of."""
     if answer.measure == "left out":
-        columns = ", ".join(key.column for key in answer.group_by)
-        number = plan.groups_per_person if columns else plan.rows_per_person
-        return f"more than {number} groups of {columns}" if columns else f"more than {number} rows"
+        return _too_much(plan, answer)
     values = answer.values
     alike = [other for other in block.answers if (other.measure, other.column) == (answer.measure, answer.column)]
     return answer.column if values is None or len(alike) == 1 else f"{answer.column} in [{values.lower:g}, {values.upper:g}]"
 
 
+def _too_much(plan: Plan, answer: Answer) -> str:
+    """What a person has where a bound leaves rows of theirs out."""
+    limit = bounds(plan, answer.group_by)
+    if not answer.group_by:
+        return _more_than(limit.rows, "row")
+    many, long = leaves_out(plan, answer.group_by)
+    groups = f"{_more_than(limit.groups, 'group')} of {_columns(answer)}"
+    rows = _more_than(limit.rows_in_group, "row")
+    if not many:
+        return f"{rows} in a group of {_columns(answer)}"
+    return f"{groups}, or {rows} in one" if long else groups
+
+
+def _more_than(number: int, what: str) -> str:
+    return f"more than {number} {what}" + ("s" if number > 1 else "")
+
+
 def _check_row(check: Check, value: float, made: Mechanism) -> Row:
     law, one = made.law_of[check.entry].noise, made.entries[check.entry].sensitivity
     width = law.interval(CONFIDENCE) * one
-    return Row(check.statistic, check.kind, check.group, value, law.std * one, width, keys=check.keys)
+    return Row(check.statistic, check.kind, check.group, value, law.std * one, width, keys=check.keys, check=check.of)
 
 
 def plain_noise(statistic: Statistic, used: Sequence[int], made: Mechanism, trials: Trials) -> tuple[float, float]:
@@ -244,7 +268,7 @@ def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
     Statistics of one grouping share its counts, so they are one part of the problem, each.
     """
     of = {name: [i for i, row in enumerate(found) if row.statistic == name] for name in {row.statistic for row in found}}
-    others = dict(zip(groupings(plan), (i for i, row in enumerate(found) if row.kind == "other keys"), strict=True))
+    others = {row.check.group_by: i for i, row in enumerate(found) if row.check is not None and row.kind == "other keys"}
     tops = [of[s.name][0] for s in plan.statistics if s.kind == "count" and not s.group_by]
     cells: dict[tuple[Key, ...], list[list[int]]] = {}
     for s in plan.statistics:
@@ -272,8 +296,3 @@ def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
             for i in (one[k] for one in same) if k < len(part) - 1 else part[-1:]:
                 result[i] = changed(i, value, std, rounding)
     return result
-
-
-def groupings(plan: Plan) -> list[tuple[Key, ...]]:
-    """The groupings of a plan, each once, in the order of its blocks and of their cells for all other keys."""
-    return list(dict.fromkeys(s.group_by for s in plan.statistics if s.group_by))

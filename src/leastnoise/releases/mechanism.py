@@ -133,6 +133,8 @@ class _Layout:
     draws: tuple[tuple[int, tuple[int, ...]], ...]  # (spec, entries)
     checks: tuple[int, ...] = ()  # entries with noise of their own
     check_uses: int = 0  # how many of those one person can be seen in
+    blocks: tuple[Block, ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,21 +160,14 @@ def mechanism(plan: Plan) -> Mechanism:
             "The plan declares no delta: release it with a ledger, which gives it its share, or declare delta = the probability "
             "with which epsilon may be exceeded, such as 1e-9."
         )
-    asked = blocks(plan)
-    entries = tuple(
-        Entry(b, cell, answer, sensitivity)
-        for b, block in enumerate(asked)
-        for cell in range(len(block.cells))
-        for answer, sensitivity in _asked_in(block, cell)
-    )
-    layouts = _layouts(asked, entries)
+    layouts = _layouts(blocks(plan), blocks(plan, joint=True))
     chosen, found, alternatives = _best(layouts, plan.epsilon, plan.delta)
     laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
     draws = _assigned(chosen, laws)
-    gaussian_epsilon, factor = _gaussian(asked, entries, chosen, laws, draws, epsilon, plan.delta)
+    gaussian_epsilon, factor = _gaussian(chosen, laws, draws, epsilon, plan.delta)
     return Mechanism(
-        blocks=asked,
-        entries=entries,
+        blocks=chosen.blocks,
+        entries=chosen.entries,
         laws=laws,
         draws=draws,
         layout=chosen.name,
@@ -182,6 +177,15 @@ def mechanism(plan: Plan) -> Mechanism:
         gaussian_factor=factor,
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
+    )
+
+
+def _entries(asked: Sequence[Block]) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(b, cell, answer, sensitivity)
+        for b, block in enumerate(asked)
+        for cell in range(len(block.cells))
+        for answer, sensitivity in _asked_in(block, cell)
     )
 
 
@@ -196,7 +200,21 @@ def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int]]:
 # Layouts
 
 
-def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
+def _layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[_Layout]:
+    made = [_layout("joint", asked_jointly)]
+    if any(block.group_by for block in asked):
+        made += [_layout("by group", asked), _layout("product", asked)]
+    possible = [layout for layout in made if all(spec.batch <= _MOST_JOINT for spec in layout.specs)]
+    distinct: dict[tuple[_Spec, ...], _Layout] = {}
+    for layout in possible or [_layout("product", asked)]:
+        known = distinct.get(layout.specs)
+        if known is None or len(layout.checks) < len(known.checks):
+            distinct[layout.specs] = layout
+    return list(distinct.values())
+
+
+def _classes(asked: Sequence[Block], entries: Sequence[Entry]) -> dict[tuple[float, float | None], list[int]]:
+    """The entries that share a law, by their weight, or by their wanted sigma in sensitivities."""
     classes: dict[tuple[float, float | None], list[int]] = {}
     for index, entry in enumerate(entries):
         block = asked[entry.block]
@@ -212,16 +230,7 @@ def _layouts(asked: Sequence[Block], entries: Sequence[Entry]) -> list[_Layout]:
                 "lattice units): declare a larger sigma."
             )
         classes.setdefault((1.0 if ratio is not None else block.weights[place], ratio), []).append(index)
-    made = [_layout("joint", asked, entries, classes)]
-    if any(block.group_by for block in asked):
-        made += [_layout("by group", asked, entries, classes), _layout("product", asked, entries, classes)]
-    possible = [layout for layout in made if all(spec.batch <= _MOST_JOINT for spec in layout.specs)]
-    distinct: dict[tuple[_Spec, ...], _Layout] = {}
-    for layout in possible or [_layout("product", asked, entries, classes)]:
-        known = distinct.get(layout.specs)
-        if known is None or len(layout.checks) < len(known.checks):
-            distinct[layout.specs] = layout
-    return list(distinct.values())
+    return classes
 
 
 def _is_check(name: str, asked: Sequence[Block], entry: Entry) -> bool:
@@ -233,9 +242,9 @@ def _is_check(name: str, asked: Sequence[Block], entry: Entry) -> bool:
     return is_other and (name == "joint" or not block.other_is_free)
 
 
-def _layout(
-    name: str, asked: Sequence[Block], entries: Sequence[Entry], classes: Mapping[tuple[float, float | None], list[int]]
-) -> _Layout:
+def _layout(name: str, asked: Sequence[Block]) -> _Layout:
+    entries = _entries(asked)
+    classes = _classes(asked, entries)
     uses: dict[tuple[float, float | None, int, Domain], int] = {}
     drawn: list[tuple[tuple[float, float | None, int, Domain], tuple[int, ...]]] = []
     checks = tuple(i for i, entry in enumerate(entries) if _is_check(name, asked, entry))
@@ -263,9 +272,10 @@ def _layout(
                 drawn += [(kind, tuple(served[at : at + batch])) for at in range(0, len(served), batch)]
     order = {kind: place for place, kind in enumerate(uses)}
     specs = tuple(_Spec(batch, n, 1.0 / weight, ratio, domain) for (weight, ratio, batch, domain), n in uses.items())
-    # The checks that count persons are seen in `touched` draws, each number of other keys in one.
+    # The checks that count persons once are seen in `touched` draws, each cell of other keys apart from them in one.
     check_uses = sum(asked[b].touched if is_checks(asked[b]) else 1 for b in {entries[i].block for i in checks})
-    return _Layout(name, specs, tuple((order[kind], served) for kind, served in drawn), checks, check_uses)
+    draws = tuple((order[kind], served) for kind, served in drawn)
+    return _Layout(name, specs, draws, checks, check_uses, tuple(asked), entries)
 
 
 def _check_epsilon(layout: _Layout, epsilon: float) -> float:
@@ -566,8 +576,6 @@ def _on_lattice(law: _Made, wider: float) -> Noise:
 
 
 def _gaussian(
-    asked: Sequence[Block],
-    entries: Sequence[Entry],
     layout: _Layout,
     laws: Sequence[Law],
     draws: Sequence[Draw],
@@ -578,6 +586,7 @@ def _gaussian(
 
     A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ touched/σ².
     """
+    asked, entries = layout.blocks, layout.entries
     std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
     first = [i for i, entry in enumerate(entries) if entry.group == 0 and not is_checks(asked[entry.block])]
     mu2 = sum(asked[entries[i].block].touched / std[i] ** 2 for i in first)

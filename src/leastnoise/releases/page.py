@@ -11,7 +11,7 @@ from leastnoise.digits import above, below
 from leastnoise.releases.cautions import share
 from leastnoise.releases.estimate import CHECKS, Row
 from leastnoise.releases.plan import Plan, Values
-from leastnoise.releases.report import clipped, guarantee, in_words, intervals_in_words, registry, unit, why
+from leastnoise.releases.report import clipped, guarantee, in_words, intervals_in_words, registry, shares_of, unit, why
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -156,8 +156,7 @@ def _bounds(release: Release) -> str:
     )
     if found:
         found = f"""<div class="scroll"><table><caption>How many this concerns. Counted with noise like every number
-here, for a small share of ε; each person under one of these lines at most, rows with other keys apart. The share is of all persons,
-or rows, where their number is published; what cannot be told is a dash.</caption>
+here, for a small share of ε. {escape(shares_of(plan))} What cannot be told is a dash.</caption>
 <thead><tr><th scope="col">Counted</th><th scope="col" class="n">Number</th><th scope="col" class="n">Share</th></tr></thead><tbody>
 {found}
 </tbody></table></div>"""
@@ -177,7 +176,7 @@ _THEN = {
     "left out": "what is more is left out",
     "clipped": "counts as the bound",
     "unreadable": "counts as missing",
-    "other keys": "in no declared group",
+    "other keys": "what has another key is in no declared group",
 }
 
 

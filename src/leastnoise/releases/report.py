@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.digits import above
-from leastnoise.releases.cautions import share
+from leastnoise.releases.cautions import cautions, share
 from leastnoise.releases.estimate import CHECKS
 from leastnoise.releases.plan import Plan, Values
 
@@ -85,12 +85,28 @@ def bounds(release: Release) -> dict[str, Any]:
             {"column": one.column, "lower": one.lower, "upper": one.upper, "pitch": one.pitch, "missing": one.missing}
             for one in clipped(plan)
         ],
+        "shares_of": shares_of(plan),
         "shares": [
             {"statistic": row.statistic, "group": row.group, "between": share(plan, rows, row)}
             for row in rows
             if row.kind in CHECKS
         ],
     }
+
+
+def shares_of(plan: Plan) -> str:
+    """Of what the shares beside the bounds are, and why they are of that."""
+    if plan.one_row_per_person:
+        return (
+            "One row is one person, so a share of the persons is that of the rows, and of the values of a column. Each row is "
+            "under one of the lines at most, rows with other keys apart; the share is of all rows where their number is published."
+        )
+    return (
+        "The share is of the persons, where their number is published, and not of the rows or values: how many rows one person "
+        "loses has no bound, so no noise could hide it, and one person may have clipped values in all their "
+        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. "
+        "Who would be in several lines may be in one of them only: each is, but for noise, at most the number it is named after."
+    )
 
 
 def clipped(plan: Plan) -> list[Values]:
@@ -211,16 +227,26 @@ def _unprotected(plan: Plan) -> str:
     return "Declared public numbers of values: " + "; ".join(stated) + "." if stated else "None."
 
 
+def attached(release: Release) -> dict[str, Any]:
+    """What goes with the numbers wherever they are a table: the guarantee, and what to know before they are read."""
+    return {"leastnoise": guarantee(release), "read_first": list(release.cautions)}
+
+
 def records(release: Release) -> list[dict[str, Any]]:
-    """The numbers as flat records, one column a key of a grouping. Empty where a row has none."""
+    """The numbers as flat records, one column a key of a grouping. Empty where a row has none.
+
+    What to know before a number is read stands before it.
+    """
+    said = cautions(release.plan, release.rows)
     columns = list(dict.fromkeys(column for row in release.rows for column, _ in row.keys))
     plain = [row.as_dict() for row in release.rows]
-    named = {column: f"{column} (key)" if column in plain[0] else column for column in columns}
+    named = {column: f"{column} (key)" if column in (*plain[0], "read_first") else column for column in columns}
     found = []
-    for record in plain:
+    for row, record in zip(release.rows, plain, strict=True):
         keys = record.pop("keys")
         first = {name: record.pop(name) for name in ("statistic", "kind", "group")}
-        found.append({**first, **{named[column]: keys.get(column) for column in columns}, **record})
+        read_first = " ".join(one.sentence for one in said if one.concerns(release.plan, row))
+        found.append({**first, **{named[column]: keys.get(column) for column in columns}, "read_first": read_first, **record})
     return found
 
 

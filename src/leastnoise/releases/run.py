@@ -93,7 +93,7 @@ class Release:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What to know before the numbers are read; empty where the checks are quiet."""
-        return cautions(self.plan, self.rows)
+        return tuple(caution.sentence for caution in cautions(self.plan, self.rows))
 
     @property
     def hash(self) -> str:
@@ -130,28 +130,30 @@ class Release:
         }
 
     def to_pandas(self) -> Any:
-        """The numbers as a pandas frame."""
-        return extra("pandas", "tables").DataFrame(report.records(self))
+        """The numbers as a pandas frame; `attrs` have the guarantee and what to read first."""
+        frame = extra("pandas", "tables").DataFrame(report.records(self))
+        frame.attrs.update(report.attached(self))
+        return frame
 
     def to_arrow(self) -> Any:
-        """The numbers as an Arrow table."""
+        """The numbers as an Arrow table; the metadata of its schema have the guarantee and what to read first."""
         records = report.records(self)
-        return extra("pyarrow", "tables").Table.from_pylist(records, schema=_schema(records[0]))
+        made = extra("pyarrow", "tables").Table.from_pylist(records, schema=_schema(records[0]))
+        return made.replace_schema_metadata({name: json.dumps(told) for name, told in report.attached(self).items()})
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, also written to `path` if given."""
         return _written(json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """CSV text, also written to `path` if given."""
+        """CSV text, also written to `path` if given; what to read first is in a column before the numbers."""
         return _written(report.as_csv(self), path)
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
-        """A Parquet file of the numbers, with the guarantee in its metadata."""
+        """A Parquet file of the numbers, with the guarantee and what to read first in its metadata."""
         parquet = extra("pyarrow.parquet", "tables")
-        marked = self.to_arrow().replace_schema_metadata({"leastnoise": json.dumps(report.guarantee(self))})
         content = io.BytesIO()
-        parquet.write_table(marked, content)
+        parquet.write_table(self.to_arrow(), content)
         write_whole(path, content.getvalue())
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:

@@ -50,33 +50,38 @@ For *replace* with groups this is cautious: a sum moves by max C − min C only 
 then fewer groups are touched.
 
 **All other keys.** Every grouping has one group more, of the rows whose key is not declared. Its one
-answer is their number (of rows, or of persons where only persons are counted), of the sensitivity
-that this answer has in a declared group. A person with rows in it and in declared groups keeps the
-declared ones first: it is one of their g groups, or it is dropped. So the answers of the declared
-groups are what they would be without it, and a person still touches at most
+answer is the number of persons in it, of sensitivity 1. With one row a person that is the number of
+rows. Only counts that are to add up to a total (`"totals"`) need its rows where a person has several;
+they have the sensitivity that they have in a declared group. A person with rows in it and in declared
+groups keeps the declared ones first: it is one of their g groups, or it is dropped. So the answers of
+the declared groups are what they would be without it, and a person still touches at most
 
     add/remove   g groups       replace   min(2g, all groups + 1)
 
-of all groups together. Where that is no more than before (`other_is_free`) the cell costs nothing
-if noise is drawn by group or for each answer: at most g draws see a change, and that of the other
-keys has fewer answers than those of a declared group. Else it is one of the *checks*.
+of all groups together. Rows of it that are more than m change nothing where persons are counted, so
+those are not bounded. Where no more groups are touched than before (`other_is_free`) the cell costs
+nothing if noise is drawn by group or for each answer: at most g draws see a change, and that of the
+other keys has fewer answers than those of a declared group. Else it is one of the *checks*.
 
-**Checks** are what tells whether keys, numbers and bounds were meant as they are declared: the numbers
-of other keys that are not free, and how many persons
+**Checks** are what tells whether keys, numbers and bounds were meant as they are declared: how many persons
 
     unreadable   have a value in a column that is there and is no number
+    other keys   have a row whose key is not declared, for a grouping whose cell is not free
     clipped      have a value in a column that is beyond its bounds
-    left out     have more rows than count, or are in more groups of a grouping than count
+    left out     have more rows than count, or are in more groups of a grouping than count, or have more rows in one of them
 
-Each person is counted under one of these only, whatever the number of columns: under an unreadable
-value if there is one, else under one that is chosen by a digest. So one cell changes by one (replace:
-two cells, one they leave and one they enter). Checks have noise of their own, for a small share of ε.
+Each person is counted under one of these only, whatever the number of columns and groupings: under an
+unreadable value if there is one, else under other keys, else under one of the rest; among several that
+are alike a digest chooses. So one cell changes by one (replace: two cells, one they leave and one they
+enter). Checks have noise of their own, for a small share of ε. Where one row is one person, and where
+counts are to add up, other keys that are not free are counted all, apart from these: a cell each.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -85,8 +90,8 @@ from leastnoise.errors import PlanError
 from leastnoise.releases.keys import Key, groups
 from leastnoise.releases.plan import LARGEST_SUM, Plan, Statistic, Values
 
-Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable", "clipped", "left out"]
-ONCE = ("unreadable", "clipped", "left out")  # of the checks, each person is counted under one of these, once
+Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable", "other keys", "clipped", "left out"]
+ONCE = ("unreadable", "other keys", "clipped", "left out")  # each person is counted under one of these checks, once
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Answer:
     measure: Measure
     values: Values | None = None
     column: str = ""  # of unreadable and clipped values
-    group_by: tuple[Key, ...] = ()  # of rows that are left out because a person has too many groups; without, too many rows
+    group_by: tuple[Key, ...] = ()  # of other keys, and of what the bounds of a grouping leave out; without, too many rows
 
     @property
     def half_range(self) -> int:
@@ -227,14 +232,19 @@ def number_of(statistic: Statistic) -> Answer:
     return Answer("rows") if values is None or values.substitute is not None else Answer("present", values)
 
 
-def blocks(plan: Plan) -> tuple[Block, ...]:
-    """All answers of the plan with their sensitivities: one block for each grouping, and the last for the checks."""
+def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
+    """All answers of the plan with their sensitivities: one block for each grouping, and the last for the checks.
+
+    With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
+    """
     found: dict[tuple[Key, ...], dict[Answer, list[Statistic]]] = {}
     for statistic in plan.statistics:
         for answer in answers_for(statistic):
             found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
     asked = [_block(plan, group_by, _without_spare_sums(plan, asked)) for group_by, asked in found.items()]
-    return (*asked, *_checks(plan))
+    once = [block.group_by for block in asked if block.other == Answer("persons") and (joint or not block.other_is_free)]
+    cells = [replace(block, other=None, other_sensitivity=0) if block.group_by in once else block for block in asked]
+    return (*cells, *_checks(plan, once))
 
 
 def is_checks(block: Block) -> bool:
@@ -242,10 +252,11 @@ def is_checks(block: Block) -> bool:
     return block.answers[0].measure in ONCE
 
 
-def _checks(plan: Plan) -> list[Block]:
+def _checks(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
     values = {(v.column, v.lower, v.upper): v for v in (s.values for s in plan.statistics) if v is not None}
     columns = dict.fromkeys(column for column, *_ in values)
     answers = [
+        *(Answer("other keys", group_by=one) for one in other_keys),
         *(Answer("unreadable", column=column) for column in columns),
         *(Answer("clipped", one, one.column) for one in values.values()),
         *_left_out(plan),
@@ -258,12 +269,17 @@ def _checks(plan: Plan) -> list[Block]:
 
 
 def _left_out(plan: Plan) -> list[Answer]:
-    """Where a bound on rows, or on groups, may leave rows of a person out."""
+    """Where a bound on rows, on groups, or on rows in one group may leave rows of a person out."""
     if plan.person is None:
         return []
     groupings = dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)
-    narrow = [one for one in groupings if bounds(plan, one).groups < min(len(groups(one)), int(plan.rows_per_person or 1))]
-    return [Answer("left out"), *(Answer("left out", group_by=one) for one in narrow)]
+    return [Answer("left out"), *(Answer("left out", group_by=one) for one in groupings if any(leaves_out(plan, one)))]
+
+
+def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
+    """Whether a grouping may leave rows out that `rows_per_person` lets in: by its groups, by the rows in one of them."""
+    limit = bounds(plan, group_by)
+    return limit.groups < min(len(groups(group_by)), limit.rows), limit.rows_in_group < limit.rows
 
 
 def _without_spare_sums(plan: Plan, asked: dict[Answer, list[Statistic]]) -> dict[Answer, list[Statistic]]:
@@ -303,8 +319,7 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
     touched = limit.groups if plan.relation == "add/remove" or not group_by else min(2 * limit.groups, every)
     other = None
     if group_by:
-        measures = {answer.measure for answer in asked}
-        other = Answer("persons" if "persons" in measures and "rows" not in measures else "rows")
+        other = Answer("rows" if plan.one_row_per_person or _is_part(plan, group_by) else "persons")
     return Block(
         group_by,
         tuple(asked),
@@ -316,6 +331,12 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
         0 if other is None else sensitivity(other, limit, plan.relation),
         plan.relation == "add/remove" or 2 * limit.groups <= every,
     )
+
+
+def _is_part(plan: Plan, group_by: tuple[Key, ...]) -> bool:
+    """Whether the rows of a grouping are to add up to a total."""
+    counted = any(s.group_by == group_by and s.kind in ("count", "histogram") for s in plan.statistics)
+    return counted and "totals" in plan.postprocess
 
 
 def _answer_sigma(statistic: Statistic, answer: Answer) -> float:

@@ -47,7 +47,7 @@ from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
-from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks
+from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks, leaves_out
 from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
 from leastnoise.texts import shown
 
@@ -57,6 +57,7 @@ _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwi
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
 _ALL_ROWS = 1 << 62
+_FIRST = {"unreadable": "0", "other keys": "1"}  # which checks a person is counted under before the others
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 # Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
@@ -487,7 +488,9 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
         known = [view.ln_other] if keys and not within else []
         order = [*known, view.ln_digest, *(view[name] for name in keys if name not in within), *values]
         numbered = view.mutate(ln_number=ibis.row_number().over(ibis.window(group_by=["ln_person", *within], order_by=order)))
-        return numbered.filter(numbered.ln_number < most)
+        kept = numbered.ln_number < most
+        # Of other keys persons are counted: who fills up their rows under declared ones is one of them all the same.
+        return numbered.filter(kept | (numbered.ln_other == 1) if block.other == Answer("persons") else kept)
 
     if keys and (in_group or not overall):
         view = first_rows(view, keys, limit.rows_in_group)
@@ -495,16 +498,18 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
 
 
 def checks_query(plan: Plan, table: Table, block: Block) -> Any:
-    """How many persons have an unreadable value, a clipped one, or rows that are left out: each counted once.
+    """How many persons have an unreadable value, another key, a clipped value, or rows that are left out: each counted once.
 
-    An unreadable value comes first. Of several that are left the one with the least digest of salt,
-    person (or row) and number counts, so that all of them have their share.
+    An unreadable value comes first, then a key that is not declared. Of several that are alike the one
+    with the least digest of salt, person (or row) and number counts, so that all of them have their share.
     """
     ibis = extra("ibis", "tables")
     columns = {}
     for i, answer in enumerate(block.answers):
         if answer.measure == "unreadable":
             columns[f"ln_bad{i}"] = unreadable(ibis, table, answer.column)
+        elif answer.measure == "other keys":
+            columns[f"ln_bad{i}"] = _is_undeclared(ibis, table, answer.group_by)
         elif answer.values is not None:
             columns[f"ln_bad{i}"] = beyond(ibis, table, answer.values)
         elif answer.group_by:
@@ -516,6 +521,12 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
     else:
         view = table.expression.select(**columns, **_person(ibis, plan, table))
         view = view.filter(view.ln_person.notnull())
+        beside = {
+            f"ln_beside{i}": view.count().over(ibis.window(group_by=["ln_person", f"ln_group{i}"]))
+            for i, answer in enumerate(block.answers)
+            if answer.group_by and answer.measure == "left out" and leaves_out(plan, answer.group_by)[1]
+        }
+        view = view.mutate(**beside) if beside else view
         found = {f"ln_bad{i}": _has(plan, view, i, answer) for i, answer in enumerate(block.answers)}
         view = view.group_by("ln_person").aggregate(**found)
     flags = [view[f"ln_bad{i}"] for i in range(len(block.answers))]
@@ -530,7 +541,7 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
     never = ibis.literal("z")  # after every digit of a digest
     orders = {}
     for i, answer in enumerate(block.answers):
-        first = ibis.literal("0" if answer.measure == "unreadable" else "1")
+        first = ibis.literal(_FIRST.get(answer.measure, "2"))
         orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(first + md5(ibis, start + str(i)).left(_DIGITS), never)
     view = _fenced(table, view.mutate(**orders))
     view = _fenced(table, view.mutate(ln_least=ibis.least(*(view[name] for name in orders))))
@@ -551,9 +562,22 @@ def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
     """Whether a check applies to a person, over all of that person's rows."""
     if answer.measure != "left out":
         return view[f"ln_bad{i}"].any()
-    if answer.group_by:
-        return view[f"ln_group{i}"].nunique() > bounds(plan, answer.group_by).groups
-    return view.count() > bounds(plan, ()).rows
+    if not answer.group_by:
+        return view.count() > bounds(plan, ()).rows
+    group, limit = view[f"ln_group{i}"], bounds(plan, answer.group_by)
+    many, long = leaves_out(plan, answer.group_by)
+    found = [group.nunique() > limit.groups] if many else []
+    if long:
+        found.append((group.notnull() & (view[f"ln_beside{i}"] > limit.rows_in_group)).any())
+    return found[0] if len(found) == 1 else found[0] | found[1]
+
+
+def _is_undeclared(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
+    """Whether the key of a row is none of the declared ones."""
+    found = key_label(ibis, table, group_by[0]).isnull()
+    for key in group_by[1:]:
+        found = found | key_label(ibis, table, key).isnull()
+    return found
 
 
 def _group_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
