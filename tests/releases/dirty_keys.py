@@ -69,8 +69,8 @@ UNITS = (
 
 
 def every_block(wanted):
-    """Those of both kinds of layouts: other keys as one more group, and among the checks."""
-    return list(dict.fromkeys([*blocks(wanted), *blocks(wanted, joint=True)]))
+    """Those of both kinds of layouts: other keys as one more group, and among the checks, which come last."""
+    return list(dict.fromkeys([*blocks(wanted), *blocks(wanted, joint=True)[-1:]]))
 
 
 def integers(wanted, source):
