@@ -244,7 +244,7 @@ def test_post_processing_is_declared_and_kept_apart():
         statistics=(Statistic("count"), Statistic("count", name="by g", group_by=BY)),
         postprocess=("non-negative", "integer", "totals"),
     )
-    other = Answer("other keys", group_by=plan.statistics[1].group_by)
+    other = Answer("rows", group_by=plan.statistics[1].group_by)
     rows = [
         Row("count", "count", "", 110.0, 1.0, 2.0),
         Row("by g", "count", "g = a", 60.0, 1.0, 2.0),

@@ -173,7 +173,7 @@ def test_the_stated_intervals_hold():
     names = [("all", "count", "")]
     names += [(f"by {group[:-4]}", "count", group) for group in truth if "=" in group]
     names += [("rows with other keys", "other keys", group) for group in ("sex", "cp")]
-    of = {s.group_by[0].column: Answer("other keys", group_by=s.group_by) for s in wanted.statistics if s.group_by}
+    of = {s.group_by[0].column: Answer("rows", group_by=s.group_by) for s in wanted.statistics if s.group_by}
     inside = {group: 0 for _, _, group in names}
     for _ in range(1000):
         noise = rng.laplace(0.0, scale, len(names))

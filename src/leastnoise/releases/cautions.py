@@ -4,19 +4,25 @@ numbers, so it costs no privacy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leastnoise.digits import above
-from leastnoise.releases.estimate import OTHER_ROWS, Row
+from leastnoise.digits import above, uncertain
+from leastnoise.releases.estimate import Row
 from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.sensitivity import Answer, bounds
+from leastnoise.releases.sensitivity import ONCE, Answer, bounds
 
 LARGE = 0.05  # share of the rows or persons above which a check is worth a sentence
 MOST = 0.5  # the same for bounds, which are meant to bite now and then
 SURE = 2.0  # times its ±: a check of nobody is above once in 800, at once its ± it would be once in 40, and a plan has many
 BLIND = 0.25  # share of the persons, or rows, that must be enough for a sentence; else the check can tell nothing
+KINDS = ("unreadable", "other keys")  # checks of what nobody meant; the others are of bounds, which are meant
+_LOST = {
+    "unreadable": "What cannot be read is left out of its statistics.",
+    "other keys": "What has another key is in no group.",
+}
 
 
 @dataclass(frozen=True)
@@ -26,12 +32,22 @@ class Caution:
     sentence: str
     checks: tuple[Answer, ...]
 
-    def concerns(self, plan: Plan, row: Row) -> bool:
-        """Whether the sentence is about a published number: a statistic, or the check itself."""
-        if row.check is not None:
-            return row.check in self.checks
-        asked = next((s for s in plan.statistics if s.name == row.statistic), None)
-        return asked is not None and any(_touches(check, asked) for check in self.checks)
+    def statistics(self, plan: Plan) -> frozenset[str]:
+        """The names of the statistics that the sentence is about."""
+        return frozenset(s.name for s in plan.statistics if any(_touches(check, s) for check in self.checks))
+
+
+def beside(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """For each number the sentences that are about it: it is a statistic that they concern, or the check itself."""
+    said = [(caution, caution.statistics(plan)) for caution in cautions(plan, rows)]
+    return [
+        " ".join(
+            caution.sentence
+            for caution, names in said
+            if (row.statistic in names if row.check is None else row.check in caution.checks)
+        )
+        for row in rows
+    ]
 
 
 def _touches(check: Answer, asked: Statistic) -> bool:
@@ -48,26 +64,24 @@ def _touches(check: Answer, asked: Statistic) -> bool:
 
 def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[Caution, ...]:
     """What a reader must know; nothing where the checks are quiet and would have spoken."""
-    said, silent = [], []
-    for row in rows:
-        if row.check is None:
-            continue
-        sentence = _sentence(plan, rows, row, row.check)
-        if sentence:
-            said.append(Caution(sentence, (row.check,)))
-        else:
-            silent.append(row)
-    unsure = [row for row in silent if _is_blind(plan, rows, row)]
-    blind = [_blind_to_words(plan, rows, unsure), _blind_to_keys(plan, rows, unsure)]
-    return (*said, *(caution for caution in blind if caution is not None))
+    alone = [(row, _sentence(plan, rows, row, row.check)) for row in rows if row.check is not None]
+    said = [Caution(sentence, _checks([row])) for row, sentence in alone if sentence]
+    silent = [row for row, sentence in alone if not sentence]
+    for kind in KINDS:
+        known = None if any(check.measure == kind for one in said for check in one.checks) else _together(plan, rows, kind)
+        unsure = [row for row in silent if row.kind == kind and _is_blind(plan, rows, row)]
+        if known is not None:
+            said.append(known)
+        elif unsure:
+            said.append(_blind(plan, rows, kind, unsure))
+    return tuple(said)
 
 
 def _sentence(plan: Plan, rows: Sequence[Row], row: Row, check: Answer) -> str:
-    if check.measure == "other keys":
+    if row.kind == "other keys":
         return _other_keys(plan, rows, row, check.group_by)
-    whole = persons(plan, rows)
-    people = None if whole is None else whole[0]
-    return _unreadable(row, people) if check.measure == "unreadable" else _bounded(row, people)
+    people = _people(plan, rows)
+    return _unreadable(row, people) if row.kind == "unreadable" else _bounded(row, people)
 
 
 def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, ...]) -> str:
@@ -104,47 +118,67 @@ def _is_large(row: Row, whole: float | None) -> bool:
     return row.number > max(SURE * row.half_width, LARGE * max(whole or 0.0, 0.0))
 
 
+# Many that are a few in each column
+
+
+def _sharing(rows: Sequence[Row], measure: str) -> list[Row]:
+    """The checks among which a person who would be in several is counted once."""
+    return [row for row in rows if row.check is not None and row.check.measure == measure and measure in ONCE]
+
+
+def _width(cells: Sequence[Row]) -> float:
+    """95 % half-width of a sum of checks: their noise is independent, and its sums are closer to normal than itself."""
+    return math.sqrt(len(cells)) * max(row.half_width for row in cells)
+
+
+def _together(plan: Plan, rows: Sequence[Row], kind: str) -> Caution | None:
+    """Where no column, or grouping, has many persons counted under it, and all of them together have."""
+    cells = _sharing(rows, kind)
+    if len(cells) < 2:
+        return None
+    # Before post-processing: what is put at zero adds up.
+    total = sum(row.number if row.unprocessed is None else row.unprocessed for row in cells)
+    width, people = _width(cells), _people(plan, rows)
+    if total <= max(SURE * width, LARGE * max(people or 0.0, 0.0)):
+        return None
+    value, half = uncertain(total, width, whole=True)
+    of_all = "" if people is None else f" of about {max(people, total):,.0f}"
+    what = "value that could not be read as a number" if kind == "unreadable" else "key that is none of the declared ones"
+    said = f"{value} ± {half}{of_all} persons have a {what} in one of {_named(cells)}. Each is counted under one of them."
+    return Caution(f"{said} {_LOST[kind]}", _checks(cells))
+
+
 # Checks that are quiet because they can see nothing
 
 
 def _is_blind(plan: Plan, rows: Sequence[Row], row: Row) -> bool:
     """Whether a quarter of all could have an unreadable value, or another key, and nothing would be said."""
     most = _most(plan, rows, row)
-    return row.kind in ("unreadable", "other keys") and most is not None and SURE * row.half_width > BLIND * most
+    measure = "" if row.check is None else row.check.measure
+    return most is not None and SURE * _width(_sharing(rows, measure) or [row]) > BLIND * most
 
 
-def _blind_to_words(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> Caution | None:
-    named = [row for row in unsure if row.kind == "unreadable"]
-    if not named:
-        return None
-    columns = {row.group for row in named}
-    dropped = {s.missing == "drop" for s in plan.statistics if s.column in columns}
-    ways = (["is left out of its statistics"] if True in dropped else []) + (
-        ["counts as the number that the plan puts in place of missing values"] if False in dropped else []
-    )
-    said = (
-        f"Whether the values of {', '.join(row.group for row in named)} could be read as numbers cannot be told: "
-        f"{_counted_to(plan, rows, named)}. What cannot be read {' or '.join(ways)}."
-    )
-    return Caution(said, _checks(named))
+def _blind(plan: Plan, rows: Sequence[Row], kind: str, unsure: Sequence[Row]) -> Caution:
+    whether = f"the values of {_named(unsure)} could be read as numbers"
+    lost = _LOST[kind]
+    if kind == "other keys":
+        whether = f"the keys in {_named(unsure)} are the declared ones"
+    elif any(s.missing != "drop" for s in plan.statistics if s.column in {row.group for row in unsure}):
+        lost = "What cannot be read is missing, and where the plan puts a number in the place of missing values it counts as that."
+    said = f"Whether {whether} cannot be told: {_counted_to(plan, rows, unsure)}. {lost}"
+    return Caution(said, _checks(unsure))
 
 
-def _blind_to_keys(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> Caution | None:
-    named = [row for row in unsure if row.kind == "other keys"]
-    if not named:
-        return None
-    said = (
-        f"Whether the keys in {', '.join(row.group for row in named)} are the declared ones cannot be told: "
-        f"{_counted_to(plan, rows, named)}. What has another key is in no group."
-    )
-    return Caution(said, _checks(named))
+def _named(rows: Sequence[Row]) -> str:
+    return ", ".join(row.group for row in rows)
 
 
 def _counted_to(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> str:
     worst = max(unsure, key=lambda row: row.half_width)
     most = max(_most(plan, rows, worst) or 0.0, 0.0)
     about = "about" if _whole(plan, rows, worst) else "at most about"
-    counted = f"± {above(worst.half_width, 2)} {worst.statistic.split()[0]}"
+    measure = "" if worst.check is None else worst.check.measure
+    counted = f"± {above(_width(_sharing(rows, measure) or [worst]), 2)} {worst.statistic.split()[0]}"
     return f"that is counted to {counted}, and there are {about} {most:,.0f}"
 
 
@@ -161,6 +195,11 @@ def _counts(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> list[
         if statistic.kind in ("count", "histogram") and statistic.group_by == group_by:
             return [row for row in rows if row.check is None and row.statistic == statistic.name]
     return []
+
+
+def _people(plan: Plan, rows: Sequence[Row]) -> float | None:
+    known = persons(plan, rows)
+    return None if known is None else known[0]
 
 
 def persons(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
@@ -188,7 +227,7 @@ def _rows_of(plan: Plan, rows: Sequence[Row], other: Row, group_by: tuple[Key, .
 
 def _whole(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | None:
     """What a check counts a part of: all rows of its grouping, or all persons."""
-    if part.statistic != OTHER_ROWS or part.check is None:
+    if part.check is None or part.check.measure != "rows":
         return persons(plan, rows)
     found = _rows_of(plan, rows, part, part.check.group_by)
     return persons(plan, rows) if found is None and plan.one_row_per_person else found

@@ -34,7 +34,6 @@ COUNTED = {
     "clipped": "persons with a clipped value",
     "left out": "persons with rows left out",
 }
-OTHER_ROWS = "rows with other keys"  # where rows are counted and not persons
 TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
 
 
@@ -56,7 +55,7 @@ class Row:
     unprocessed: float | None = None  # the value before post-processing, where there was any
     keys: tuple[tuple[str, str], ...] = ()  # the columns of the grouping, each with the key of this group
     interval: tuple[float, float] | None = None  # where it is another one than value ± half_width
-    check: Answer | None = None  # of a check: what it counts, with its column, bounds or grouping
+    check: Answer | None = None  # of a check: what it counts, with its column, bounds or grouping; persons once where it says so
 
     @property
     def number(self) -> float:
@@ -175,12 +174,12 @@ def checks(plan: Plan, made: Mechanism) -> list[Check]:
         if is_checks(block) and answer.measure != "other keys":
             found.append(Check(i, COUNTED[answer.measure], answer.measure, _subject(plan, block, answer), answer))
         elif is_checks(block) or entry.group == len(block.groups):
-            of = answer if is_checks(block) else Answer("other keys", group_by=block.group_by)
-            name = OTHER_ROWS if answer.measure == "rows" else COUNTED[of.measure]
+            of = answer if is_checks(block) else replace(answer, group_by=block.group_by)
+            name = "rows with other keys" if answer.measure == "rows" else COUNTED["other keys"]
             columns = _columns(of)
             again = sum(one.kind == "other keys" and _columns(one.of) == columns for one in found)  # with other keys declared
             named = f"{columns} ({again + 1})" if again else columns
-            found.append(Check(i, name, of.measure, named, of, tuple((key.column, OTHER) for key in of.group_by)))
+            found.append(Check(i, name, "other keys", named, of, tuple((key.column, OTHER) for key in of.group_by)))
     return found
 
 

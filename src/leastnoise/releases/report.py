@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.digits import above
-from leastnoise.releases.cautions import cautions, share
+from leastnoise.releases.cautions import beside, share
 from leastnoise.releases.estimate import CHECKS
 from leastnoise.releases.plan import Plan, Values
 
@@ -237,15 +237,13 @@ def records(release: Release) -> list[dict[str, Any]]:
 
     What to know before a number is read stands before it.
     """
-    said = cautions(release.plan, release.rows)
     columns = list(dict.fromkeys(column for row in release.rows for column, _ in row.keys))
     plain = [row.as_dict() for row in release.rows]
     named = {column: f"{column} (key)" if column in (*plain[0], "read_first") else column for column in columns}
     found = []
-    for row, record in zip(release.rows, plain, strict=True):
+    for record, read_first in zip(plain, beside(release.plan, release.rows), strict=True):
         keys = record.pop("keys")
         first = {name: record.pop(name) for name in ("statistic", "kind", "group")}
-        read_first = " ".join(one.sentence for one in said if one.concerns(release.plan, row))
         found.append({**first, **{named[column]: keys.get(column) for column in columns}, "read_first": read_first, **record})
     return found
 
