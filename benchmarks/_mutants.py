@@ -144,6 +144,16 @@ MUTANTS: list[Mutant] = [
             "who is replaced leaves one check and enters none",
         ),
         ("return max(abs(low), abs(high)) if", "return abs(high) if", "negative contributions are forgotten"),
+        (
+            "0 if other is None else sensitivity(other, limit, plan.relation)",
+            "0 if other is None else 1",
+            "rows with other keys count as persons",
+        ),
+        (
+            'plan.relation == "add/remove" or 2 * limit.groups <= every,',
+            "True,",
+            "who is replaced leaves all groups and enters that of other keys for nothing",
+        ),
         ("min(2 * limit.groups, every)", "min(limit.groups, every)", "replacing touches the groups left, not those entered"),
         ("min(int(plan.groups_per_person or 1), rows, len(groups(group_by)))", "1", "a person is taken to be in one group"),
         ("in_group = min(rows, int(plan.rows_per_group or rows))", "in_group = 1", "a person is taken to have one row in a group"),

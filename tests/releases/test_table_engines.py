@@ -46,7 +46,7 @@ def engine(request):
 def integers(plan, source=None):
     table = open_table(plan, source)
     try:
-        return [aggregate(plan, table, block) for block in blocks(plan)]
+        return [aggregate(plan, table, block) for block in (*blocks(plan), *blocks(plan, joint=True)[-1:])]
     finally:
         table.close()
 
