@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leastnoise.digits import above, uncertain
 from leastnoise.releases.estimate import Row
@@ -86,12 +86,15 @@ def _sentence(plan: Plan, rows: Sequence[Row], row: Row, check: Answer) -> str:
 
 def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, ...]) -> str:
     whole = _whole(plan, rows, row)
+    better = _from_total(plan, rows, row)
+    how = "" if better is row else ", by the number of all rows and those of the declared groups"
+    row = better
     if not _is_large(row, _least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]):
         return ""
     what = row.statistic.split()[0]
     of_all = "" if whole is None else f" of about {max(whole[0], row.number):,.0f}"
     return (
-        f"{row.in_words()}{of_all} {what} have a key in {row.group} that is none of the declared ones. What has "
+        f"{row.in_words()}{of_all} {what} have a key in {row.group} that is none of the declared ones{how}. What has "
         "such a key is in no group. If it should be, the keys are spelt otherwise than declared, or some are not declared."
     )
 
@@ -136,8 +139,7 @@ def _together(plan: Plan, rows: Sequence[Row], kind: str) -> Caution | None:
     cells = _sharing(rows, kind)
     if len(cells) < 2:
         return None
-    # Before post-processing: what is put at zero adds up.
-    total = sum(row.number if row.unprocessed is None else row.unprocessed for row in cells)
+    total = sum(_before_processing(row) for row in cells)
     width, people = _width(cells), _people(plan, rows)
     if total <= max(SURE * width, LARGE * max(people or 0.0, 0.0)):
         return None
@@ -155,6 +157,7 @@ def _is_blind(plan: Plan, rows: Sequence[Row], row: Row) -> bool:
     """Whether a quarter of all could have an unreadable value, or another key, and nothing would be said."""
     most = _most(plan, rows, row)
     measure = "" if row.check is None else row.check.measure
+    row = _from_total(plan, rows, row)
     return most is not None and SURE * _width(_sharing(rows, measure) or [row]) > BLIND * most
 
 
@@ -174,7 +177,7 @@ def _named(rows: Sequence[Row]) -> str:
 
 
 def _counted_to(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> str:
-    worst = max(unsure, key=lambda row: row.half_width)
+    worst = max((_from_total(plan, rows, row) for row in unsure), key=lambda row: row.half_width)
     most = max(_most(plan, rows, worst) or 0.0, 0.0)
     about = "about" if _whole(plan, rows, worst) else "at most about"
     measure = "" if worst.check is None else worst.check.measure
@@ -204,15 +207,21 @@ def _people(plan: Plan, rows: Sequence[Row]) -> float | None:
 
 def persons(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
     """How many persons the table has, and the ± of that, as far as it is public or published."""
+    total = _total(plan, rows)
+    if total is None and plan.one_row_per_person:
+        wholes = (_rows_of(plan, rows, row, row.check.group_by) for row in rows if row.check and row.kind == "other keys")
+        return next((whole for whole in wholes if whole is not None), None)
+    return total
+
+
+def _total(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
+    """The same, as far as it is one number."""
     one_row = plan.one_row_per_person or plan.rows_per_person == 1
     for statistic in plan.statistics:
         if plan.one_row_per_person and statistic.public_n is not None:
             return float(statistic.public_n), 0.0
         if statistic.kind in ("persons", *(["count"] if one_row else [])) and not statistic.group_by:
             return next((row.number, row.half_width) for row in rows if row.statistic == statistic.name)
-    if plan.one_row_per_person:
-        wholes = (_rows_of(plan, rows, row, row.check.group_by) for row in rows if row.check and row.kind == "other keys")
-        return next((whole for whole in wholes if whole is not None), None)
     return None
 
 
@@ -231,6 +240,26 @@ def _whole(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | 
         return persons(plan, rows)
     found = _rows_of(plan, rows, part, part.check.group_by)
     return persons(plan, rows) if found is None and plan.one_row_per_person else found
+
+
+def _from_total(plan: Plan, rows: Sequence[Row], part: Row) -> Row:
+    """The rows with other keys: all rows less those in the declared groups, where that is known better than their cell.
+
+    Where one row is one person every row is in a declared group or in that cell.
+    """
+    if part.check is None or part.check.measure != "rows" or not plan.one_row_per_person:
+        return part
+    total, declared = _total(plan, rows), _counts(plan, rows, part.check.group_by)
+    if total is None or not declared:
+        return part
+    width = total[1] + sum(row.half_width for row in declared)
+    number = total[0] - sum(_before_processing(row) for row in declared)
+    return replace(part, value=number, half_width=width, interval=None) if width < part.half_width else part
+
+
+def _before_processing(row: Row) -> float:
+    """What is put at zero adds up, so sums are of the values before it."""
+    return row.number if row.unprocessed is None else row.unprocessed
 
 
 def _most(plan: Plan, rows: Sequence[Row], part: Row) -> float | None:
