@@ -238,7 +238,8 @@ def _whole(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | 
     """What a check counts a part of: all rows of its grouping, or all persons."""
     if part.check is None or part.check.measure != "rows":
         return persons(plan, rows)
-    found = _rows_of(plan, rows, part, part.check.group_by)
+    total = _total(plan, rows) if plan.one_row_per_person else None
+    found = _rows_of(plan, rows, part, part.check.group_by) if total is None else total
     return persons(plan, rows) if found is None and plan.one_row_per_person else found
 
 
