@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo pictures docs test portable lint check bench mutants paper clean
+.PHONY: demo pictures docs test long portable lint check bench mutants paper clean
 .DELETE_ON_ERROR:
 
 # Tests keep what they ran through in .coverage, for the packages named in pyproject.toml.
@@ -28,6 +28,11 @@ docs: $(VENV)/.docs
 test: $(VENV)/.dev
 	bash tests/system-packages.sh
 	$(BIN)/python -m pytest -n 2 $(COVERED)
+
+# What `make test` does less often: hundreds of neighbouring tables on every engine, hundreds of kills.
+long: $(VENV)/.dev
+	bash tests/system-packages.sh
+	$(BIN)/python -m pytest -n 2 -m long
 
 # The tests of numbers again, as other processors compute.
 portable: $(VENV)/.dev

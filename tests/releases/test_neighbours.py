@@ -241,22 +241,25 @@ def in_spark():
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_duckdb(kind, tmp_path):
+@pytest.mark.parametrize("pairs", [16, pytest.param(50, marks=pytest.mark.long)])
+def test_neighbours_on_duckdb(kind, pairs, tmp_path):
     with in_duckdb(tmp_path) as (source, put):
-        compare(tmp_path, kind, source, put, 50, seed=1)
+        compare(tmp_path, kind, source, put, pairs, seed=1)
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_postgres(kind, in_postgres, tmp_path):
-    compare(tmp_path, kind, *in_postgres, 35, seed=2)
+@pytest.mark.parametrize("pairs", [8, pytest.param(35, marks=pytest.mark.long)])
+def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):
+    compare(tmp_path, kind, *in_postgres, pairs, seed=2)
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_spark(kind, in_spark, tmp_path):
-    compare(tmp_path, kind, *in_spark, 15, seed=3)
+@pytest.mark.parametrize("pairs", [4, pytest.param(15, marks=pytest.mark.long)])
+def test_neighbours_on_spark(kind, pairs, in_spark, tmp_path):
+    compare(tmp_path, kind, *in_spark, pairs, seed=3)
