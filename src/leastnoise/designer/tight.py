@@ -26,8 +26,8 @@ from leastnoise.designer.problem import RenyiProblem
 from leastnoise.designer.step import State, direction, first_multipliers, restored
 from leastnoise.designer.system import PairSystem, Value
 from leastnoise.privacy import compose as composition
-from leastnoise.privacy.compose import Saddle
-from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.privacy.compose import Saddle, Settings
+from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.privacy.single import TableLoss
 from leastnoise.shells import Floats
 
@@ -37,11 +37,13 @@ _LEAST_GAIN = 2e-7  # relative to ε, an iteration
 # times as fast as σ grows, and every judgement needs a finer grid (three releases at δ = 0.25, ε = 0.01: 23 s without).
 _STEEP = 0.03
 _SHARPEN = 0.5
+COARSE = Settings(accuracy=16.0 * DEFAULT.accuracy, most_points=2**20)  # a fourth of the grid points, for all but the last steps
+_SECANTS, _SETTLED = 12, 1e-9  # steps to the ε of a law, and what the last one moves it by
 
 
 @dataclass(frozen=True, eq=False)
 class TightOptimum:
-    """The law reached (log h on the free shells) and its ε, as the judge sees the table of the problem."""
+    """The law reached (log h on the free shells) and its ε, to the accuracy of the search."""
 
     q: Floats
     epsilon: float
@@ -54,12 +56,49 @@ def loss_table(system: PairSystem, q: Floats) -> TableLoss:
     return TableLoss(loss, system.log_count + q[system.b] + loss)
 
 
-def true_epsilon(system: PairSystem, q: Floats, delta: float, compositions: int) -> float:
+def true_epsilon(system: PairSystem, q: Floats, delta: float, compositions: int, settings: Settings = DEFAULT) -> float:
     """ε of `compositions` releases; +inf where the judge declines."""
     try:
-        return PrivacyLoss(((loss_table(system, q), compositions),)).epsilon(delta)
+        return PrivacyLoss(((loss_table(system, q), compositions),), settings).epsilon(delta)
     except ArithmeticError:
         return math.inf
+
+
+def lower_epsilon(
+    system: PairSystem, q: Floats, delta: float, compositions: int, than: float, least: float, settings: Settings = DEFAULT
+) -> float:
+    """The same ε where it is below `than`, to an accuracy that is relative to `least` where that is more; else +inf.
+
+    1. One grid, tilted for the ε to be beaten, where the judge, who knows none, may need two: it says whether δ is kept there.
+    2. Secant steps from there, the slope of log δ being about −θ; where they leave the grid or the tilt the judge is asked.
+    """
+    if compositions == 1:  # without a grid
+        return true_epsilon(system, q, delta, compositions, settings)
+    table = loss_table(system, q).without_top(settings.accuracy * delta / compositions)
+    parts = ((table, compositions),)
+    try:
+        saddle = composition.saddle_for_epsilon(parts, than)
+        pitch = composition.pitch_for(parts, saddle, max(than, least), settings.accuracy)
+        window, truncated = composition.compose(parts, saddle, pitch, settings.most_points)
+    except ArithmeticError:
+        return true_epsilon(system, q, delta, compositions, settings)
+    allowed = delta - truncated + math.expm1(compositions * math.log1p(-table.infinite))
+    if not (allowed > 0.0 and window.log_delta(than, upper=True) < math.log(allowed)):
+        return math.inf
+    low = max(saddle.centre - 2.0 * saddle.deviation, window.low, 0.0)
+    epsilon, slope = than, -max(saddle.theta, 1e-3)
+    before: tuple[float, float] | None = None
+    for _ in range(_SECANTS):
+        excess = window.log_delta(epsilon, upper=True) - math.log(allowed)
+        if before is not None and epsilon != before[0] and excess != before[1]:
+            slope = (excess - before[1]) / (epsilon - before[0])
+        moved = epsilon - excess / slope if slope < 0.0 else math.nan
+        if abs(moved - epsilon) <= _SETTLED * max(epsilon, least):
+            return moved
+        if not low < moved < window.high:
+            break
+        before, epsilon = (epsilon, excess), moved
+    return true_epsilon(system, q, delta, compositions, settings)
 
 
 def steep_epsilon(system: PairSystem, q: Floats, compositions: int) -> float:
@@ -67,15 +106,19 @@ def steep_epsilon(system: PairSystem, q: Floats, compositions: int) -> float:
     return _STEEP * compositions * loss_table(system, q).largest
 
 
-def descend(problem: RenyiProblem, system: PairSystem, q: Floats, delta: float, compositions: int) -> TightOptimum:
+def descend(
+    problem: RenyiProblem, system: PairSystem, q: Floats, delta: float, compositions: int, settings: Settings = DEFAULT
+) -> TightOptimum:
     """Lower the true ε from the law q, which must meet the constraints; stops when an iteration gains less than 2e-7 of ε."""
-    epsilon = true_epsilon(system, q, delta, compositions)
     least = steep_epsilon(system, q, compositions)
+    epsilon = true_epsilon(system, q, delta, compositions, settings)
     barrier, smoothing, iteration = 1e-3, 0.3, 0
     while 0.0 < epsilon < math.inf and iteration < _MOST_ITERATIONS:
         iteration += 1
         frozen = _frozen_point(problem, system, q, epsilon, compositions, smoothing)
-        moved = None if frozen is None else _improve(problem, system, frozen, barrier, delta, compositions, epsilon, least)
+        moved = (
+            None if frozen is None else _improve(problem, system, frozen, barrier, delta, compositions, epsilon, least, settings)
+        )
         gain = 0.0
         if moved is not None:
             gain = (epsilon - moved.epsilon) / max(epsilon, least)
@@ -97,6 +140,7 @@ def _improve(
     compositions: int,
     epsilon: float,
     least: float,
+    settings: Settings,
 ) -> TightOptimum | None:
     """A step of the frozen problem that lowers the true ε, or None."""
     point = frozen.point
@@ -119,8 +163,9 @@ def _improve(
     for _ in range(8):
         q = restored(problem, point.q + length * step.dq, step)
         if q is not None:
-            reached = true_epsilon(system, q, delta, compositions)
-            if reached < (epsilon if best is None else best.epsilon):
+            than = epsilon if best is None else best.epsilon
+            reached = lower_epsilon(system, q, delta, compositions, than, least, settings)
+            if reached < than:
                 best = TightOptimum(q, reached, 0)
             elif best is not None:
                 break
