@@ -356,7 +356,7 @@ def _best_at(request: _Request, sigma: float, ours: _Found, most: float = math.i
     named = {rival.name: rival.epsilon for rival in others}
     if request.batch > 1:
         found.extend(_splits(request, sigma, ours, others))
-        for law in found[1:]:
+        for law in found:
             if law.noise.dimension == 1 and law.origin == "optimised":
                 named["optimised product"] = law.epsilon
     if request.objective == "tight":
@@ -409,7 +409,8 @@ def _failures(law: _Found, request: _Request) -> float:
 
 
 def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Rival]) -> list[_Found]:
-    """The batch served otherwise than by one joint draw, where that has a chance: independent noise, and joint noise on blocks."""
+    """The batch served otherwise than by one joint draw, or whatever law it was until now, where that has a chance: independent
+    noise, and joint noise on blocks."""
     chance = {split.size: split for split in batches.splits(request.batch, request.touched)}
     products = [rival.epsilon for rival in others if rival.noise.dimension == 1]
     known = min([joint.epsilon, *(rival.epsilon for rival in others)])
@@ -434,6 +435,8 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
             tried.append(chance[likely])
     found = []
     for split in tried:
+        if joint.origin == "optimised" and joint.noise.dimension == split.size:
+            continue  # it is that one
         part = _part(request, split)
         ways = [_of_part(part, split.touched)] if split.size == 1 or _has_chance(part, sigma, known) else []
         if split.size >= batches.LEAST_SPHERE and request.cost.exponent == 2.0:
@@ -630,7 +633,8 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
             break
         # Where joint noise is far from the best, the known law that the search began with is nearer to the winner.
         begin = first if first < _FAR * reached.ratio else reached.ratio
-        further = _calibrated_or_none(best.again, epsilon, s, begin, ends, reached.slope)
+        begun = best if begin == reached.ratio else None
+        further = _calibrated_or_none(best.again, epsilon, s, begin, ends, reached.slope, begun)
         if further is None or further.law.epsilon > epsilon or further.ratio >= reached.ratio:
             break
         reached = further
@@ -730,11 +734,11 @@ def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, floa
 
 
 def _calibrated_or_none(
-    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float
+    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float, begun: _Found | None = None
 ) -> _Calibrated | None:
     """`_calibrate`, of a law that may not exist at every sigma."""
     try:
-        return _calibrate(way, epsilon, s, start, ends, slope)
+        return _calibrate(way, epsilon, s, start, ends, slope, begun=begun)
     except FAILURES:
         return None
 

@@ -16,7 +16,7 @@ One iteration: table of losses → ε by the judge → S by tilted FFT → value
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import ndimage
@@ -43,7 +43,7 @@ _SECANTS, _SETTLED = 12, 1e-9  # steps to the ε of a law, and what the last one
 
 @dataclass(frozen=True, eq=False)
 class TightOptimum:
-    """The law reached (log h on the free shells) and its ε, to the accuracy of the search."""
+    """The law reached (log h on the free shells) and its ε, as the judge sees the table of the problem."""
 
     q: Floats
     epsilon: float
@@ -112,6 +112,7 @@ def descend(
     """Lower the true ε from the law q, which must meet the constraints; stops when an iteration gains less than 2e-7 of ε."""
     least = steep_epsilon(system, q, compositions)
     epsilon = true_epsilon(system, q, delta, compositions, settings)
+    start = TightOptimum(q, epsilon, 0)
     barrier, smoothing, iteration = 1e-3, 0.3, 0
     while 0.0 < epsilon < math.inf and iteration < _MOST_ITERATIONS:
         iteration += 1
@@ -128,7 +129,8 @@ def descend(
                 break
             haste = 1 if moved is not None else 2  # a step that promises nothing costs nothing but its own set-up: go on faster
             barrier, smoothing = max(0.2**haste * barrier, 1e-8), max(_SHARPEN**haste * smoothing, 0.02)
-    return TightOptimum(q, epsilon, iteration)
+    reached = true_epsilon(system, q, delta, compositions, settings) if epsilon < start.epsilon else math.inf
+    return TightOptimum(q, reached, iteration) if reached < start.epsilon else replace(start, iterations=iteration)
 
 
 def _improve(
