@@ -107,16 +107,18 @@ def table(rows: list[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--table", type=Path, help="where the table goes; docs/measured/whole_range.txt unless --quick")
     # As one of several benchmarks the names are theirs.
-    quick = parser.parse_known_args(sys.argv[1:])[0].quick
+    options = parser.parse_known_args(sys.argv[1:])[0]
+    quick, place = options.quick, options.table or (None if options.quick else MEASURED)
     rows = []
     print(f"{'request':66} {'σ':>10} {'ε':>9} {'law':>18} {'best known':>18} {'gain of ε':>9} {'CPU s':>6}")
     for request in requests(quick):
         rows.append(measured(request))
         print(f"{rows[-1].request:66} {rows[-1].found} {rows[-1].seconds:6.2f}", flush=True)
     print(f"\n{table(rows)}", end="")
-    if not quick:
-        MEASURED.write_text(table(rows), encoding="utf-8")
+    if place is not None:
+        place.write_text(table(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

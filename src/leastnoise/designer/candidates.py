@@ -197,7 +197,7 @@ def descended(candidate: Candidate, setting: Setting) -> Candidate:
         gained, q, epsilon = epsilon - reached.epsilon, reached.q, reached.epsilon
         if gained < _LEAST_ROUND * max(epsilon, least):
             break
-    reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions)
+    reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions, tight.FINE)
     if not reached.epsilon < candidate.epsilon:
         return candidate
     return replace(candidate, log_h=problem.all_shells(reached.q), epsilon=reached.epsilon)
@@ -217,9 +217,9 @@ def adjusted(candidate: Candidate, setting: Setting) -> Candidate | None:
     problem = replace(before, budget=setting.budget)
     q = meet_constraints(problem, spread(problem, candidate.log_h[problem.first :]))
     if abs(math.log(setting.budget / before.budget)) < _SAME_LAW:  # its shape is as good here: what it loses is of second order
-        epsilon = tight.true_epsilon(candidate.system, q, setting.delta, setting.compositions)
+        epsilon = tight.true_epsilon(candidate.system, q, setting.delta, setting.compositions, tight.FINE)
         return replace(candidate, log_h=problem.all_shells(q), epsilon=epsilon, problem=problem)
-    reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions)
+    reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions, tight.FINE)
     if math.isinf(before.order):
         optimum = renyi.solve(setting.problem(math.inf))
     else:

@@ -25,8 +25,9 @@ from leastnoise.designer.point import Point
 from leastnoise.designer.problem import RenyiProblem
 from leastnoise.designer.step import State, direction, first_multipliers, restored
 from leastnoise.designer.system import PairSystem, Value
+from leastnoise.errors import AccountingError
 from leastnoise.privacy import compose as composition
-from leastnoise.privacy.compose import Saddle, Settings
+from leastnoise.privacy.compose import Parts, Saddle, Settings, Window
 from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
 from leastnoise.privacy.single import TableLoss
 from leastnoise.shells import Floats
@@ -37,7 +38,11 @@ _LEAST_GAIN = 2e-7  # relative to ε, an iteration
 # times as fast as σ grows, and every judgement needs a finer grid (three releases at δ = 0.25, ε = 0.01: 23 s without).
 _STEEP = 0.03
 _SHARPEN = 0.5
-COARSE = Settings(accuracy=16.0 * DEFAULT.accuracy, most_points=2**20)  # a fourth of the grid points, for all but the last steps
+# The grid of the search: at first a fourth of the points, and never very many. A law of a few releases that has single heavy losses
+# is judged on two million (two at δ = ε = 0.01: 0.4 s a time), which to see that one law is better than another nobody needs.
+FINE = Settings(accuracy=DEFAULT.accuracy, most_points=2**16)
+COARSE = replace(FINE, accuracy=16.0 * DEFAULT.accuracy)
+_COARSER = 8  # times the grid may be made coarser
 _SECANTS, _SETTLED = 12, 1e-9  # steps to the ε of a law, and what the last one moves it by
 
 
@@ -78,8 +83,7 @@ def lower_epsilon(
     parts = ((table, compositions),)
     try:
         saddle = composition.saddle_for_epsilon(parts, than)
-        pitch = composition.pitch_for(parts, saddle, max(than, least), settings.accuracy)
-        window, truncated = composition.compose(parts, saddle, pitch, settings.most_points)
+        window, truncated = _window(parts, saddle, max(than, least), settings)
     except ArithmeticError:
         return true_epsilon(system, q, delta, compositions, settings)
     allowed = delta - truncated + math.expm1(compositions * math.log1p(-table.infinite))
@@ -99,6 +103,17 @@ def lower_epsilon(
             break
         before, epsilon = (epsilon, excess), moved
     return true_epsilon(system, q, delta, compositions, settings)
+
+
+def _window(parts: Parts, saddle: Saddle, epsilon: float, settings: Settings) -> tuple[Window, float]:
+    """The composed loss near `epsilon`, as accurately as so many points allow."""
+    for attempt in range(_COARSER):
+        pitch = composition.pitch_for(parts, saddle, epsilon, settings.accuracy * 4.0**attempt)
+        try:
+            return composition.compose(parts, saddle, pitch, settings.most_points)
+        except AccountingError:
+            continue
+    raise AccountingError(f"{settings.most_points} grid points are too few.")
 
 
 def steep_epsilon(system: PairSystem, q: Floats, compositions: int) -> float:
