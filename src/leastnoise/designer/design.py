@@ -816,8 +816,15 @@ def _slope(places: Sequence[tuple[float, float]], before: float) -> float:
     nearly 0."""
     if len(places) < 2 or abs(places[-1][0] - places[-2][0]) < 1e-9:
         return before
+    if _are_nothing(places):
+        return before
     (x0, y0), (x1, y1) = ((x, math.log(max(y, _LEAST))) for x, y in places[-2:])
     return min(max((y1 - y0) / (x1 - x0), _STEEPEST), _FLATTEST)
+
+
+def _are_nothing(places: Sequence[tuple[float, float]]) -> bool:
+    """Whether the last two ε are (nearly) 0, as those of all laws are from some sigma on."""
+    return all(y <= _LEAST for _, y in places[-2:])
 
 
 def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) -> float:
@@ -826,6 +833,8 @@ def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) 
     if slope < _STRAIGHT and len(places) > 1 and y != places[-2][1]:
         x0, y0 = places[-2]
         return x + min(max((wanted - y) * (x - x0) / (y - y0), -_LONGEST), _LONGEST)
+    if len(places) > 1 and _are_nothing(places) and x < places[-2][0]:  # nothing says how far it is: twice as far as the last step
+        return x + max(2.0 * (x - places[-2][0]), -_LONGEST)
     if slope < _STRAIGHT and y < wanted:
         return x + (wanted - y) / slope
     return x + _step(math.log(wanted / max(y, _LEAST)), slope)

@@ -31,6 +31,7 @@ Indices = NDArray[np.int64]
 
 _MOST_SHELLS = 4_000
 _MOST_PAIRS = 3_000
+_MOST_PAIRS_ONCE = 6_000  # where one solve is enough: half a second
 _SOLVES = 8
 _LARGE = 1e12  # a shell that has so many more points than the one within it: what is lost in there is mended by `law`
 _CLOSE = 1e-5  # of δ, within which and never above which the program's value is brought
@@ -58,7 +59,7 @@ def least_epsilon(problem: RenyiProblem, profile: Floats, epsilon: float, delta:
     `profile` is a law that needs `epsilon` at `delta`, to start from; `drop` the relative gain to look for first. None where
     the window needs too many shells or the linear program is not solved; whether the result is better is for the judge to say.
     """
-    program = _program(problem, profile, delta)
+    program = _program(problem, profile, delta, _MOST_PAIRS)
     if program is None:
         return None
     # Down from a law that is good enough by growing steps until the program is not, then Newton steps with its own slope.
@@ -85,8 +86,8 @@ def least_epsilon(problem: RenyiProblem, profile: Floats, epsilon: float, delta:
 
 
 def fits(problem: RenyiProblem, profile: Floats, delta: float) -> bool:
-    """Whether the linear program is small enough to be tried."""
-    return _program(problem, profile, delta) is not None
+    """Whether the linear program is small enough to be solved once."""
+    return _program(problem, profile, delta, _MOST_PAIRS_ONCE) is not None
 
 
 def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: float) -> tuple[float, Floats] | None:
@@ -94,7 +95,7 @@ def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: 
 
     `profile` is a law that about does, of which the window is taken. None as with `least_epsilon`.
     """
-    program = _program(problem, profile, delta)
+    program = _program(problem, profile, delta, _MOST_PAIRS_ONCE)
     if program is None:
         return None
     n, pairs = program.size, program.i.size
@@ -113,7 +114,7 @@ def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: 
     return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
 
 
-def _program(problem: RenyiProblem, profile: Floats, delta: float) -> _Program | None:
+def _program(problem: RenyiProblem, profile: Floats, delta: float, most_pairs: int) -> _Program | None:
     d, m = problem.dimension, problem.shift
     log_h = problem.all_shells(profile)
     mass = np.exp(log_h + shells.log_shell_count(d, np.arange(log_h.size)))
@@ -124,7 +125,7 @@ def _program(problem: RenyiProblem, profile: Floats, delta: float) -> _Program |
     pairs = overlap.corner_pairs(d, m, last + m)
     keep = (pairs.i <= last) & (pairs.j > pairs.i)  # h_i > e^ε h_j needs j > i in a non-increasing law
     i, j, log_count = pairs.i[keep], pairs.j[keep], pairs.log_count[keep]
-    if i.size > _MOST_PAIRS:
+    if i.size > most_pairs:
         return None
     k = np.arange(last + 1)
     log_n = shells.log_shell_count(d, k)
