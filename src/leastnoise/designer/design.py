@@ -715,13 +715,15 @@ def _sigma_of_share(cost: Cost, sigma: float, share: float) -> float | None:
 
 
 def _known_slope(request: _Request, ratio: float) -> float:
-    """That of log ε against log σ for the Gaussian law: about −1, but steep where δ alone is nearly enough."""
+    """That of log ε against log σ to begin with: the usual one, or the Gaussian law's where δ alone is nearly enough and it is
+    steep."""
     uses = request.compositions * request.touched
     moved = 1e-3
     ends = [PrivacyLoss.of(gaussian(ratio * math.exp(x)), 1.0).compose(uses).epsilon(request.delta) for x in (0.0, moved)]
     if not 0.0 < ends[1] < ends[0] < math.inf:
         return _USUAL_SLOPE
-    return min(max(math.log(ends[1] / ends[0]) / moved, _STEEPEST), _FLATTEST)
+    slope = math.log(ends[1] / ends[0]) / moved
+    return max(slope, _STEEPEST) if slope < _STRAIGHT else _USUAL_SLOPE
 
 
 def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, float]) -> _Calibrated | None:
