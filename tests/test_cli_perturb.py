@@ -448,7 +448,7 @@ def test_the_cost_is_on_the_disk_before_a_number_leaves(laws, book, tmp_path):
         (["--less-than-stated"], "Expected --less-than-stated to come with --ledger."),
         (["--person", "patient"], "Expected --person patient to come with --ledger."),
         (["--one-row-per-person"], "Expected --one-row-per-person to come with --ledger."),
-        (["--person-is", "a patient"], "Expected --person-is a patient to come with --ledger."),
+        (["--person-is", "a patient"], "Expected --person-is 'a patient' to come with --ledger."),
         (["--relation", "replace"], "Expected --relation replace to come with --ledger."),
         (["--ledger", "missing.ledger", "--dataset", "patients"], "leastnoise ledger open"),
         (["--ledger", "BOOK", "--dataset", "nobody"], "declare its budget with: leastnoise ledger open"),

@@ -99,8 +99,9 @@ def perturb(
     not_both_on_stdout(out, as_json)
     _check_delimiter(delimiter)
     flags = {"--last": last or None, "--less-than-stated": less_than_stated or None}
-    flags |= {"--relation": relation, "--person": person, "--one-row-per-person": one_row_per_person or None}
-    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, "--person-is": person_is, **flags})
+    flags |= {"--one-row-per-person": one_row_per_person or None}
+    who = {"--relation": relation, "--person": person, "--person-is": person_is}
+    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, **who, **flags})
     unit = stated_unit(relation, person, one_row_per_person, person_is)
     _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
