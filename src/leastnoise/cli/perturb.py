@@ -114,18 +114,17 @@ def perturb(
     with Ledger(ledger) if ledger is not None else nullcontext() as book, said_when_interrupted(book):
         noisy = _noisy(artefact, table)
         text = _table_text(table, noisy, delimiter)
-        entry = None
+        entry, caution = None, ""
         if book is not None:
             spends = [Spend(artefact.noise, sensitivity, uses)]
             named = "perturb" if plan is None else plan
             caution = unsaid(book.dataset(dataset or ""), unit)
             entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp, **unit, last=last)
-            if caution:
-                click.echo(caution, err=True)
         problem = _shown(text, out, as_json)
         if as_json:
             used = {"answers": table.count, "draws": draws, "touched": use.touched_of, "written": out}
             used |= {"charged_uses": None if entry is None else uses, "ledger_entry": None if entry is None else entry.id}
+            used |= {"caution": caution or None}
             print_json({"law": law, **vars(artefact.guarantee), **used, **_numbers(table, noisy)})
         if book is not None and entry is not None:
             book.release_done(entry.id, hashlib.sha256(text.encode("utf-8")).hexdigest())
@@ -138,6 +137,8 @@ def perturb(
         if entry is not None:
             recorded = f"Recorded as release {entry.id}: {uses} use(s)" + (f" ({stamp})." if stamp else ".")
         click.echo(f"leastnoise: {recorded}", err=True)
+        if caution:
+            click.echo(caution, err=True)
 
 
 def _check_delimiter(delimiter: str) -> None:

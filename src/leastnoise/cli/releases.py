@@ -516,7 +516,6 @@ def ledger_spend(
 
     \b
       leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March"
-      leastnoise ledger spend budget.ledger patients noise.json --plan "April" --relation add/remove --person patient
     """
     from leastnoise.cli.laws import law_and_guarantee
     from leastnoise.releases.ledger import Ledger, Spend
@@ -529,20 +528,20 @@ def ledger_spend(
     with Ledger(file, read_only=preview) as book:
         caution = unsaid(book.dataset(dataset), unit)
         if preview:
-            if caution:
-                click.echo(caution, err=True)
             cost = book.preview(dataset, spends, **unit)
             if as_json:
-                print_json({"dataset": dataset, **vars(cost)})
+                print_json({"dataset": dataset, **vars(cost), "caution": caution or None})
             else:
                 click.echo(_would_cost(dataset, cost))
+                if caution:
+                    click.echo(caution, err=True)
             raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
         entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, **unit, last=last)
+        if as_json:
+            print_json(_entry(entry) | {"caution": caution or None})
+            return
         if caution:
             click.echo(caution, err=True)
-        if as_json:
-            print_json(_entry(entry))
-            return
         marked = f" ({stamp})" if stamp else ""
         click.echo(f"recorded as release {entry.id}: {uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}")
         click.echo(_left(book.dataset(dataset)))
