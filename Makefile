@@ -6,11 +6,13 @@ BIN := $(VENV)/bin
 # One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo pictures docs test portable lint check bench mutants paper clean
+.PHONY: demo pictures docs test long portable lint check bench mutants paper clean
 .DELETE_ON_ERROR:
 
-# Tests keep what they ran through in .coverage, for the packages named in pyproject.toml.
-COVERED := --cov --cov-report=
+# The tests of what a guarantee rests on keep in .coverage what they ran through of the packages named in pyproject.toml. To
+# watch takes half as long again, so the others are not watched.
+WATCHED := tests/privacy tests/releases tests/interop $(wildcard tests/test_sampling_*.py) tests/test_ball.py
+COVERED := --cov --cov-report= $(WATCHED)
 
 # Designs noise, releases ten means of two tables, writes reports and pictures to out/demo.
 demo: $(VENV)/.demo
@@ -28,6 +30,12 @@ docs: $(VENV)/.docs
 test: $(VENV)/.dev
 	bash tests/system-packages.sh
 	$(BIN)/python -m pytest -n 2 $(COVERED)
+	$(BIN)/python -m pytest -n 2 $(WATCHED:%=--ignore=%)
+
+# What `make test` does less often: hundreds of neighbouring tables on every engine, hundreds of kills.
+long: $(VENV)/.dev
+	bash tests/system-packages.sh
+	$(BIN)/python -m pytest -n 2 -m long
 
 # The tests of numbers again, as other processors compute.
 portable: $(VENV)/.dev
@@ -44,7 +52,7 @@ check: lint .coverage
 
 .coverage: $(VENV)/.dev $(shell find src tests -name '*.py')
 	bash tests/system-packages.sh
-	$(BIN)/python -m pytest -n 2 $(COVERED) tests/privacy tests/releases tests/interop tests/test_sampling_*.py tests/test_ball.py
+	$(BIN)/python -m pytest -n 2 $(COVERED)
 
 # Whether a test notices when the code a guarantee rests on is wrong: half an hour of tests against wrong versions of it.
 mutants: $(VENV)/.dev

@@ -5,7 +5,10 @@ import gzip
 import io
 import json
 import os
+import shutil
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -362,3 +365,41 @@ def test_a_plan_on_the_spark_session_of_the_process(here):
         for _ in range(2):  # the session was there before, and stays
             assert integers(counting(Connection("spark://", "t"))) == [{(): (6,)}]
         assert sorted(os.listdir(here)) == before
+
+
+NEW_SESSION = """\
+import os, sys
+from leastnoise.errors import PlanError
+from leastnoise.releases.plan_file import load_plan
+from leastnoise.releases.table import open_table
+
+try:
+    open_table(load_plan("plan.toml"), scratch=sys.argv[1])
+except PlanError as error:
+    print(error)
+from pyspark import SparkContext
+assert SparkContext._active_spark_context is None, "the session that was made is still open"
+print(sorted(os.listdir()), os.listdir(sys.argv[1]))
+"""
+
+
+@pytest.mark.engines
+@pytest.mark.slow
+def test_a_session_of_spark_that_a_plan_needs_leaves_nothing_behind(tmp_path):
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17, and there is no java here")
+    place, scratch = tmp_path / "place", tmp_path / "scratch"
+    place.mkdir()
+    scratch.mkdir()
+    plan = 'name = "doors"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n'
+    plan += '[source]\nconnection = "spark://"\ntable = "none"\n[[statistic]]\nkind = "count"\n'
+    (place / "plan.toml").write_text(plan, encoding="utf-8")
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", NEW_SESSION, str(scratch)], cwd=place, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    said, left = done.stdout.strip().splitlines()[-2:]
+    assert "has no table or view 'none'" in said
+    assert left == "['plan.toml'] []"

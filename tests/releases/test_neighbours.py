@@ -178,6 +178,36 @@ def in_duckdb(tmp_path):
     yield f'duckdb = "{path.as_posix()}"\ntable = "t"', put
 
 
+BROKEN = {
+    "an open quote": lambda values: '"' + values,
+    "a field too many": lambda values: values + ",1,2",
+    "a field too few": lambda values: values.split(",")[0],
+    "no UTF-8": lambda values: values + "\udcff",
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_tables_that_cannot_be_read_fail_alike(fault, tmp_path):
+    """Whatever is in the line that the engine cannot read, and wherever it is."""
+    path = tmp_path / "table.csv"
+    (tmp_path / "plan.toml").write_text(plan_text("persons", f'csv = "{path.as_posix()}"'), encoding="utf-8")
+    with Ledger(tmp_path / "budget.ledger") as ledger:
+        ledger.open_dataset("neighbours", epsilon=2.0, delta=1e-6)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    rng, seen = random.Random(4), []
+    for number in range(4):
+        lines = [f"p{rng.randrange(99)},{rng.randrange(10**6)},{rng.choice('AB')}" for _ in range(rng.choice([3, 500, 9000]))]
+        at = rng.randrange(1, len(lines))
+        lines[at] = BROKEN[fault](f"secret{number},{number * 17},A")
+        path.write_bytes("\n".join(["id,x,g", *lines, ""]).encode("utf-8", "surrogateescape"))
+        seen.append(observed(folder, 0, None)[0])
+    assert seen[0][0] == 2
+    assert not seen[0][3]  # no file is written
+    assert "secret" not in repr(seen)
+    assert all(one == seen[0] for one in seen)
+
+
 @pytest.fixture(scope="module")
 def in_postgres():
     with engines.postgres() as connected:
@@ -211,22 +241,25 @@ def in_spark():
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_duckdb(kind, tmp_path):
+@pytest.mark.parametrize("pairs", [16, pytest.param(50, marks=pytest.mark.long)])
+def test_neighbours_on_duckdb(kind, pairs, tmp_path):
     with in_duckdb(tmp_path) as (source, put):
-        compare(tmp_path, kind, source, put, 50, seed=1)
+        compare(tmp_path, kind, source, put, pairs, seed=1)
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_postgres(kind, in_postgres, tmp_path):
-    compare(tmp_path, kind, *in_postgres, 35, seed=2)
+@pytest.mark.parametrize("pairs", [8, pytest.param(35, marks=pytest.mark.long)])
+def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):
+    compare(tmp_path, kind, *in_postgres, pairs, seed=2)
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-def test_neighbours_on_spark(kind, in_spark, tmp_path):
-    compare(tmp_path, kind, *in_spark, 15, seed=3)
+@pytest.mark.parametrize("pairs", [4, pytest.param(15, marks=pytest.mark.long)])
+def test_neighbours_on_spark(kind, pairs, in_spark, tmp_path):
+    compare(tmp_path, kind, *in_spark, pairs, seed=3)

@@ -159,11 +159,7 @@ def _at(ibis: Any, source: Connection, scratch: str | PathLike[str] | None) -> T
     if found.engine == "duckdb":
         return _duckdb_table(DuckDBTable(found.told["path"], source.table), scratch)
     if found.engine == "spark":
-        running = extra("pyspark.sql", "spark").SparkSession.getActiveSession()
-        connected = ibis.pyspark.connect()
-        # To disconnect is to stop the session, and one that was there before is not ours to stop.
-        close = connected.disconnect if running is None else _nothing
-        return _of_spark(connected, _named(connected, source.table), close)
+        return _in_spark(ibis, source.table, scratch)
     extra("psycopg", "postgres")
     told = {_IBIS_NAMES.get(name, name): value for name, value in found.told.items()}
     connected = ibis.postgres.connect(**told)
@@ -171,6 +167,26 @@ def _at(ibis: Any, source: Connection, scratch: str | PathLike[str] | None) -> T
         return Table(_named(connected, source.table), connected.name, connected.disconnect)
     except BaseException:
         connected.disconnect()
+        raise
+
+
+def _in_spark(ibis: Any, table: str, scratch: str | PathLike[str] | None) -> Table:
+    """A table of the session of the process, which stays open. Where there is none, one is made, with its folders in the
+    private one: by default Spark makes some of them in the working folder, and all of them readable by everybody."""
+    sessions = extra("pyspark.sql", "spark").SparkSession
+    folder = Scratch(scratch)
+    close = folder.close
+    try:
+        name = f"leastnoise-{uuid.uuid4().hex}"
+        places = {"spark.sql.warehouse.dir": f"{folder.path}/warehouse", "spark.local.dir": str(folder.path)}
+        session = sessions.getActiveSession() or sessions.builder.appName(name).config(map=places).getOrCreate()
+        connected = ibis.pyspark.connect(session)
+        # To disconnect is to stop the session, and one that was there before is not ours to stop.
+        if session.sparkContext.appName == name:
+            close = _closing(connected, folder)
+        return _of_spark(connected, _named(connected, table), close)
+    except BaseException:
+        close()
         raise
 
 
@@ -283,7 +299,7 @@ def _named(connected: Any, table: str) -> Any:
 def _tables_of(connected: Any, schema: str) -> list[str]:
     try:
         return list(connected.list_tables(database=schema))
-    except Exception:  # no such schema
+    except Exception:  # no such schema, which every engine says in an error of its own
         return []
 
 
