@@ -9,6 +9,7 @@ import pytest
 
 from leastnoise import DesignError, InvalidParameterError, PrivacyLoss, design, gaussian
 from leastnoise import cost as costs
+from leastnoise.designer import candidates, single, tight
 
 
 def least_gaussian(epsilon: float, delta: float, releases: int) -> float:
@@ -92,3 +93,49 @@ def test_an_epsilon_too_large_says_what_can_be_had() -> None:
 def test_bad_epsilon(epsilon: Any) -> None:
     with pytest.raises(InvalidParameterError, match="epsilon"):
         design(delta=1e-6, epsilon=epsilon)
+
+
+# What the search asks for, where it took four seconds and more
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[dict[str, Any]]:
+    """The keyword arguments of every call from now on, the first positional one among them as "first"."""
+    calls: list[dict[str, Any]] = []
+    original = getattr(module, name)
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        calls.append({"first": arguments[0]} | named)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.25])
+def test_one_joint_release_takes_one_linear_program(delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took four for each of three to six sigmas."""
+    programs = counted(monkeypatch, single, "linprog")
+    best = design(delta=delta, epsilon=0.01, batch=2)
+    assert len(programs) == 1
+    assert 0.01 * (1.0 - 1e-4) <= best.epsilon <= 0.01
+    assert best.epsilon_lower <= best.epsilon <= min(best.rivals.values())
+
+
+def test_independent_noise_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten answers at δ = 0.25: the law of one answer was looked for at each of three sigmas, two of them the same."""
+    searches = counted(monkeypatch, candidates, "best_tight")
+    best = design(delta=0.25, epsilon=0.1, batch=10)
+    assert best.noise.dimension == 1
+    assert best.origin == "optimised"
+    alone = [call for call in searches if call["first"].dimension == 1 and not call.get("quick")]
+    assert len(alone) == 1
+    assert best.rivals["optimised product"] == best.epsilon
+
+
+def test_the_sphere_is_calibrated_without_descent_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty answers: joint noise on the lattice needs twice the noise, and descent on it took half of the time."""
+    descents = counted(monkeypatch, tight, "descend")
+    best = design(delta=0.01, epsilon=3.0, batch=60)
+    assert best.origin == "sphere"
+    assert best.sigma < 6.3046
+    assert not [call for call in descents if call["first"].dimension > 1]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from leastnoise.cost import quadratic
-from leastnoise.designer import candidates, tight
+from leastnoise.designer import candidates, single, tight
 from leastnoise.designer.candidates import Setting
 from leastnoise.designer.point import meet_constraints, spread
 from leastnoise.designer.problem import RenyiProblem, renyi_problem
@@ -87,6 +88,21 @@ def test_descent_forgets_where_it_started() -> None:
     ends = [candidates.descended(candidate, case).epsilon for candidate in begun]
     assert max(ends) < min(ends) * (1.0 + 1e-6)
     assert max(ends) <= min(candidate.epsilon for candidate in begun) * (1.0 - 2e-4)
+
+
+@pytest.mark.parametrize(("sigma", "m", "releases", "delta"), [(8.0, 4, 10, 1e-6), (2.6, 12, 3, 0.25), (1.0, 10, 2, 1e-2)])
+def test_the_search_sees_what_the_judge_sees(sigma: float, m: int, releases: int, delta: float) -> None:
+    """On its own grid: the judge's ε where that is below the one to beat, to the accuracy of the grid, and else that it is not."""
+    problem = setting(sigma, m, delta, releases).problem(6.0)
+    system = pair_system(problem)
+    q = meet_constraints(problem, problem.guess)
+    exact = tight.true_epsilon(system, q, delta, releases)
+    least = tight.steep_epsilon(system, q, releases)
+    for settings, accuracy in ((tight.FINE, 1e-4), (tight.COARSE, 2e-3)):
+        for factor in (1.01, 1.05, 1.3):
+            found = tight.lower_epsilon(system, q, delta, releases, factor * exact, least, settings)
+            assert found == pytest.approx(exact, abs=accuracy * max(exact, least))
+        assert tight.lower_epsilon(system, q, delta, releases, 0.95 * exact, least, settings) == math.inf
 
 
 def test_a_law_the_judge_declines_counts_as_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,3 +210,27 @@ def test_blocks(shift: int, needed: int, block: int) -> None:
     for g in itertools.islice(itertools.count(1, 2), 500):
         if block > 1 and shift % g == 0 and shift // g >= needed:
             assert g <= block
+
+
+@pytest.mark.parametrize(("dimension", "sigma", "m"), [(2, 3.0, 4), (10, 6.0, 3), (60, 12.0, 3)])
+def test_the_least_budget_is_that_of_the_least_epsilon(dimension: int, sigma: float, m: int) -> None:
+    """Both programs have the same optimum. With 60 answers there was none: inner shells have numbers the solver refuses."""
+    case = setting(sigma, m, 0.01, 1, dimension)
+    stairs = candidates.renyi_candidate(case, math.inf)
+    profile, epsilon = stairs.optimum.profile, 0.98 * stairs.epsilon
+    found = single.least_budget(stairs.problem, profile, epsilon, case.delta)
+    assert found is not None
+    budget, masses = found
+    assert float(np.sum(masses)) == pytest.approx(1.0, rel=1e-9)
+    there = replace(case, budget=budget)
+    law = candidates.of_masses(masses, there)
+    stepped = candidates.stepped(there)
+    if law is None:
+        assert stepped.epsilon <= epsilon * (1.0 + 1e-4)
+    else:
+        assert law.epsilon <= epsilon * (1.0 + 1e-6)
+    moved = candidates.renyi_candidate(there, math.inf)
+    log_h = single.least_epsilon(moved.problem, moved.optimum.profile, moved.epsilon, case.delta, 0.01)
+    assert log_h is not None
+    noise = LatticeNoise.from_log_weights(log_h, None, domain="real", dimension=dimension)
+    assert PrivacyLoss.of(noise, float(m)).epsilon(case.delta) == pytest.approx(epsilon, rel=2e-4)

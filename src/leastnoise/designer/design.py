@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+from scipy.optimize import brentq
 
 from leastnoise.ball import BallNoise, sphere
 from leastnoise.classic import gaussian, generalized_gaussian, laplace, lattice_step
@@ -62,8 +63,10 @@ _TIE, _FEW = 1e-4, 1e-3  # of ε, within which a law is preferred whose failures
 _USUAL_SLOPE, _STEEPEST, _STRAIGHT, _FLATTEST = -1.1, -1e4, -10.0, -0.02  # of log ε against log σ
 _LONGEST = 1.5  # step of log σ
 _FAR = 0.8
+_NEARBY = 0.2  # log σ, within which the linear program's sigma is expected
 _KNOWN_ROUNDS = 8  # of the search for a known law's sigma
 FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)  # of a program beyond the solver
+_BLOCK_CHANCE = 1.1  # joint noise on blocks is not optimised where it is this far above another law without descent
 _PRODUCT_CHANCE = 0.8  # independent noise is not optimised where the joint law is this far below every known product
 
 
@@ -353,7 +356,7 @@ def _best_at(request: _Request, sigma: float, ours: _Found, most: float = math.i
     named = {rival.name: rival.epsilon for rival in others}
     if request.batch > 1:
         found.extend(_splits(request, sigma, ours, others))
-        for law in found[1:]:
+        for law in found:
             if law.noise.dimension == 1 and law.origin == "optimised":
                 named["optimised product"] = law.epsilon
     if request.objective == "tight":
@@ -406,9 +409,11 @@ def _failures(law: _Found, request: _Request) -> float:
 
 
 def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Rival]) -> list[_Found]:
-    """The batch served otherwise than by one joint draw, where that has a chance: independent noise, and joint noise on blocks."""
+    """The batch served otherwise than by one joint draw, or whatever law it was until now, where that has a chance: independent
+    noise, and joint noise on blocks."""
     chance = {split.size: split for split in batches.splits(request.batch, request.touched)}
     products = [rival.epsilon for rival in others if rival.noise.dimension == 1]
+    known = min([joint.epsilon, *(rival.epsilon for rival in others)])
     tried = []
     if not joint.epsilon < _PRODUCT_CHANCE * min(products, default=math.inf):
         tried.append(chance[1])
@@ -425,14 +430,15 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
             for size, split in chance.items()
             if 1 < size < request.batch
         }
-        known = min([joint.epsilon, *(rival.epsilon for rival in others)])
         likely = min(guide, key=lambda size: guide[size], default=0)
         if likely and guide[likely] < 1.05 * known:
             tried.append(chance[likely])
     found = []
     for split in tried:
+        if joint.origin == "optimised" and joint.noise.dimension == split.size:
+            continue  # it is that one
         part = _part(request, split)
-        ways = [_of_part(part, split.touched)]
+        ways = [_of_part(part, split.touched)] if split.size == 1 or _has_chance(part, sigma, known) else []
         if split.size >= batches.LEAST_SPHERE and request.cost.exponent == 2.0:
             ways.append(_sphere_of_part(part, split.touched))
         for way in ways:
@@ -441,6 +447,14 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
             except FAILURES:
                 continue
     return found
+
+
+def _has_chance(part: _Request, sigma: float, known: float) -> bool:
+    """Whether the law of a block may be better than what is `known`: all but descent, which gains a few per cent, comes near."""
+    try:
+        return _optimised(part, sigma, quick=True).epsilon < _BLOCK_CHANCE * known
+    except FAILURES:
+        return False
 
 
 def _part(request: _Request, split: batches.Split) -> _Request:
@@ -498,8 +512,12 @@ def _optimised(request: _Request, sigma: float, near: _Found | None = None, *, q
         candidate = candidates.freed(candidates.renyi_candidate(setting, request.renyi_order, None, Settings()), setting)
         if request.renyi_order > 1.0:
             moments = candidates.moments_value(candidate.optimum, setting)
+    return _of_candidate(request, lattice, candidate, moments)
+
+
+def _of_candidate(request: _Request, lattice: _Lattice, candidate: Candidate, moments: float | None = None) -> _Found:
+    """The law judged as it stands: the search's own ε may differ in the last digits, and a tie with a rival is decided by them."""
     noise = lattice.noise(candidate)
-    # Judged as it stands: the search's own ε may differ in the last digits, and a tie with a rival is decided by them.
     loss = PrivacyLoss.of(noise, request.sensitivity).compose(request.compositions)
 
     def again(sigma: float, near: _Found | None) -> _Found:
@@ -593,7 +611,7 @@ def _residual(noise: Noise, cost: Cost, sigma: float) -> float:
 def _at_epsilon(request: _Request, epsilon: float) -> Design:
     """The least sigma whose design is certified at or below `epsilon`.
 
-    1. Our own law is calibrated: without descent first, which brings sigma within a few per cent of the answer in little time.
+    1. Our own law is calibrated; of several answers or releases as `_calibrated_of_several` says.
     2. All other laws compete at that sigma. Where another one wins by more than the calibration's tolerance it is calibrated in
        its turn, from there, and so on.
     3. Where sigma may be smaller than that of any joint law, each answer gets noise of its own.
@@ -601,14 +619,11 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     smallest, largest = smallest_ratio(request.domain), _largest_ratio(request)
     least = smallest if request.batch == 1 else _SMALLEST_JOINT[request.domain]
     ends, s = (least, largest), request.sensitivity
-    first = start = _first_ratio(request, epsilon)
-    slope, begun = _USUAL_SLOPE, None
+    first = _first_ratio(request, epsilon)
     if request.objective == "tight" and (request.compositions > 1 or request.batch > 1):
-        roughly = _calibrate(partial(_attempted, request, quick=True), epsilon, s, start, ends, slope, _ROUGHLY)
-        start, slope = roughly.ratio, roughly.slope
-        if roughly.law.candidate is not None and not roughly.law.candidate.is_rough:
-            begun = roughly.law
-    reached = _calibrate(partial(_attempted, request), epsilon, s, start, ends, slope, begun=begun)
+        reached = _calibrated_of_several(request, epsilon, first, ends)
+    else:
+        reached = _calibrate(partial(_attempted, request), epsilon, s, first, ends, _USUAL_SLOPE)
     best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     for _ in range(_TURNS):
         is_end = reached.ratio in ends
@@ -618,7 +633,8 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
             break
         # Where joint noise is far from the best, the known law that the search began with is nearer to the winner.
         begin = first if first < _FAR * reached.ratio else reached.ratio
-        further = _calibrated_or_none(best.again, epsilon, s, begin, ends, reached.slope)
+        begun = best if begin == reached.ratio else None
+        further = _calibrated_or_none(best.again, epsilon, s, begin, ends, reached.slope, begun)
         if further is None or further.law.epsilon > epsilon or further.ratio >= reached.ratio:
             break
         reached = further
@@ -639,6 +655,77 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     return _as_design(request, reached.ratio * s, best, named)
 
 
+def _calibrated_of_several(request: _Request, epsilon: float, first: float, ends: tuple[float, float]) -> _Calibrated:
+    """Our own law of several answers or releases, calibrated.
+
+    1. Without descent or linear program, which brings sigma within a few per cent of the answer in little time.
+    2. Where the known law that the search began with needs far less noise, that law is calibrated instead: nothing on the lattice
+       will overtake it.
+    3. One joint release: by the linear program at this ε, which says sigma itself.
+    4. Otherwise, and for several releases, with all that the search has.
+    """
+    s, slope = request.sensitivity, _known_slope(request, first)
+    roughly = _calibrate(partial(_attempted, request, quick=True), epsilon, s, first, ends, slope, _ROUGHLY)
+    if request.batch > 1 and first < _FAR * roughly.ratio and (known := _rivals(request, first * s)):
+        found = _calibrated_or_none(_known(request, known[0]).again, epsilon, s, first, ends, slope)
+        if found is not None and found.law.epsilon <= epsilon and found.ratio < _FAR * roughly.ratio:
+            return found
+    candidate = roughly.law.candidate
+    if request.compositions == 1 and candidate is not None and candidate.is_rough:
+        found = _of_one_joint_release(request, epsilon, roughly.ratio, candidate, ends, roughly.slope)
+        if found is not None:
+            return found
+    begun = roughly.law if candidate is not None and not candidate.is_rough else None
+    return _calibrate(partial(_attempted, request), epsilon, s, roughly.ratio, ends, roughly.slope, begun=begun)
+
+
+def _of_one_joint_release(
+    request: _Request, epsilon: float, ratio: float, near: Candidate, ends: tuple[float, float], slope: float
+) -> _Calibrated | None:
+    """The law of least cost at this ε, by one linear program on the lattice of a law `near` it; where the staircase that ends does
+    as well, that one, calibrated. None where the program is too large, not solved, or leads out of the range."""
+    s, shift = request.sensitivity, near.problem.shift
+    found = candidates.least_budget(near, epsilon * (1.0 - 0.3 * _CALIBRATED), request.delta)
+    if found is None:
+        return None
+    budget, masses = found
+    sigma = _sigma_of_share(request.cost, ratio * s, budget / near.problem.budget)
+    if sigma is None or not ends[0] < sigma / s < ends[1]:
+        return None
+    lattice = _lattice(request, sigma, shift)
+    candidate = candidates.of_masses(masses, lattice.setting)
+    if candidate is None:
+        return _calibrate(partial(_attempted, request, quick=True), epsilon, s, sigma / s, ends, slope)
+    law = _of_candidate(request, lattice, candidate)
+    is_calibrated = epsilon * (1.0 - _CALIBRATED) <= law.epsilon <= epsilon
+    return _Calibrated(sigma / s, law, slope) if is_calibrated else None
+
+
+def _sigma_of_share(cost: Cost, sigma: float, share: float) -> float | None:
+    """The sigma that costs `share` times as much as the given one; None where it is not nearby, as where the cost is bounded."""
+    if cost.exponent is not None:
+        return sigma * float(share ** (1.0 / cost.exponent))
+
+    def excess(log_factor: float) -> float:
+        return math.log(cost.of(sigma * math.exp(log_factor)) / (share * cost.of(sigma)))
+
+    if excess(-_NEARBY) > 0.0 or excess(_NEARBY) < 0.0:
+        return None
+    return sigma * math.exp(float(brentq(excess, -_NEARBY, _NEARBY, xtol=1e-15)))
+
+
+def _known_slope(request: _Request, ratio: float) -> float:
+    """That of log ε against log σ to begin with: the usual one, or the Gaussian law's where δ alone is nearly enough and it is
+    steep."""
+    uses = request.compositions * request.touched
+    moved = 1e-3
+    ends = [PrivacyLoss.of(gaussian(ratio * math.exp(x)), 1.0).compose(uses).epsilon(request.delta) for x in (0.0, moved)]
+    if not 0.0 < ends[1] < ends[0] < math.inf:
+        return _USUAL_SLOPE
+    slope = math.log(ends[1] / ends[0]) / moved
+    return max(slope, _STEEPEST) if slope < _STRAIGHT else _USUAL_SLOPE
+
+
 def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, float]) -> _Calibrated | None:
     """A batch with noise of its own on each answer, where sigma is too small for a joint law."""
     split = batches.splits(request.batch, request.touched)[0]
@@ -649,11 +736,11 @@ def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, floa
 
 
 def _calibrated_or_none(
-    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float
+    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float, begun: _Found | None = None
 ) -> _Calibrated | None:
     """`_calibrate`, of a law that may not exist at every sigma."""
     try:
-        return _calibrate(way, epsilon, s, start, ends, slope)
+        return _calibrate(way, epsilon, s, start, ends, slope, begun=begun)
     except FAILURES:
         return None
 
@@ -708,7 +795,8 @@ def _calibrate(
         is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
         wanted = math.exp(_secant(places, slope, 1.0 - 0.3 * tolerance))
         before, ratio = ratio, math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
-        is_near = abs(law.epsilon / epsilon - 1.0) < _NEAR or abs(math.log(ratio / before)) < _NEXT
+        reach = _NEXT * max(1.0, slope / _STRAIGHT)  # where ε is steep in σ a law is dear to find, and far in ε though near in σ
+        is_near = abs(law.epsilon / epsilon - 1.0) < _NEAR or abs(math.log(ratio / before)) < reach
         near = law if is_near else None
     else:
         if enough is None:
@@ -730,8 +818,15 @@ def _slope(places: Sequence[tuple[float, float]], before: float) -> float:
     nearly 0."""
     if len(places) < 2 or abs(places[-1][0] - places[-2][0]) < 1e-9:
         return before
+    if _are_nothing(places):
+        return before
     (x0, y0), (x1, y1) = ((x, math.log(max(y, _LEAST))) for x, y in places[-2:])
     return min(max((y1 - y0) / (x1 - x0), _STEEPEST), _FLATTEST)
+
+
+def _are_nothing(places: Sequence[tuple[float, float]]) -> bool:
+    """Whether the last two ε are (nearly) 0, as those of all laws are from some sigma on."""
+    return all(y <= _LEAST for _, y in places[-2:])
 
 
 def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) -> float:
@@ -740,6 +835,10 @@ def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) 
     if slope < _STRAIGHT and len(places) > 1 and y != places[-2][1]:
         x0, y0 = places[-2]
         return x + min(max((wanted - y) * (x - x0) / (y - y0), -_LONGEST), _LONGEST)
+    if len(places) > 1 and _are_nothing(places) and x < places[-2][0]:  # nothing says how far it is: twice as far as the last step
+        return x + max(2.0 * (x - places[-2][0]), -_LONGEST)
+    if slope < _STRAIGHT and y < wanted:
+        return x + (wanted - y) / slope
     return x + _step(math.log(wanted / max(y, _LEAST)), slope)
 
 

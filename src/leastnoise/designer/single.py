@@ -4,8 +4,11 @@ With one release δ(ε) = Σ over pairs of shells N_ij (h_i − e^ε h_j)_+ is p
 
     minimise Σ t_ij   subject to   t_ij ≥ N_ij (h_i − e^ε h_j),   t ≥ 0,   h_0 ≥ h_1 ≥ … ≥ 0,   mass 1,   cost C
 
-is a linear program, and its multipliers give the slope of its value in ε. The optimum ends where the mass beyond is δ: such laws
-cannot be reached by descent on logarithms (σ = s, δ = 0.01: ε = 1.2700 against 1.2794 after 40 steps of it).
+is a linear program, and its multipliers give the slope of its value in ε. Where ε is given and not the cost, the least cost is a
+linear program too, the sum of the t being at most δ: one solve, where four are needed for each σ on the way.
+
+The optimum ends where the mass beyond is δ: such laws cannot be reached by descent on logarithms (σ = s, δ = 0.01: ε = 1.2700
+against 1.2794 after 40 steps of it).
 
 The unknowns are the shells' masses n_k h_k, which stay near 1 in any dimension.
 """
@@ -28,8 +31,11 @@ Indices = NDArray[np.int64]
 
 _MOST_SHELLS = 4_000
 _MOST_PAIRS = 3_000
+_MOST_PAIRS_ONCE = 6_000  # where one solve is enough: half a second
 _SOLVES = 8
+_LARGE = 1e12  # a shell that has so many more points than the one within it: what is lost in there is mended by `law`
 _CLOSE = 1e-5  # of δ, within which and never above which the program's value is brought
+_KEPT = 1e-7  # share of δ kept for the solver's rounding; more would be felt in ε where that is nearly 0
 _BEYOND = 1e-2  # share of δ that the starting law may have outside the window
 
 
@@ -42,7 +48,8 @@ class _Program:
     lose: Floats  # N_ij/n_i
     hide: Floats  # N_ij/n_j, 0 beyond the window
     monotone: sparse.csr_matrix
-    equal: sparse.csr_matrix
+    equal: sparse.csr_matrix  # mass and cost
+    cost: Floats  # of each shell, in budgets
     size: int
 
 
@@ -52,7 +59,7 @@ def least_epsilon(problem: RenyiProblem, profile: Floats, epsilon: float, delta:
     `profile` is a law that needs `epsilon` at `delta`, to start from; `drop` the relative gain to look for first. None where
     the window needs too many shells or the linear program is not solved; whether the result is better is for the judge to say.
     """
-    program = _program(problem, profile, delta)
+    program = _program(problem, profile, delta, _MOST_PAIRS)
     if program is None:
         return None
     # Down from a law that is good enough by growing steps until the program is not, then Newton steps with its own slope.
@@ -75,10 +82,39 @@ def least_epsilon(problem: RenyiProblem, profile: Floats, epsilon: float, delta:
         if not max(low, epsilon * (1.0 - drop) if low == 0.0 else low) < moved < high:
             moved = epsilon * (1.0 - drop) if low == 0.0 and drop < 0.9 else 0.5 * (low + high)
         at = moved
-    return None if best is None else _law(problem, best)
+    return None if best is None else law(problem, best)
 
 
-def _program(problem: RenyiProblem, profile: Floats, delta: float) -> _Program | None:
+def fits(problem: RenyiProblem, profile: Floats, delta: float) -> bool:
+    """Whether the linear program is small enough to be solved once."""
+    return _program(problem, profile, delta, _MOST_PAIRS_ONCE) is not None
+
+
+def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: float) -> tuple[float, Floats] | None:
+    """The least budget of a law that is (`epsilon`, `delta`)-private with one release, and the shell masses of that law.
+
+    `profile` is a law that about does, of which the window is taken. None as with `least_epsilon`.
+    """
+    program = _program(problem, profile, delta, _MOST_PAIRS_ONCE)
+    if program is None:
+        return None
+    n, pairs = program.size, program.i.size
+    spent = sparse.csr_matrix(np.concatenate([np.zeros(n), np.ones(pairs)])[None, :])
+    result = linprog(
+        np.concatenate([program.cost, np.zeros(pairs)]),
+        A_ub=sparse.vstack([_excess(program, epsilon, delta), program.monotone, spent], format="csr"),
+        b_ub=np.append(np.zeros(pairs + n - 1), 1.0 - _KEPT),
+        A_eq=program.equal[:1],
+        b_eq=np.ones(1),
+        bounds=(0.0, None),
+        method="highs-ds",
+    )
+    if result.status != 0:
+        return None
+    return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
+
+
+def _program(problem: RenyiProblem, profile: Floats, delta: float, most_pairs: int) -> _Program | None:
     d, m = problem.dimension, problem.shift
     log_h = problem.all_shells(profile)
     mass = np.exp(log_h + shells.log_shell_count(d, np.arange(log_h.size)))
@@ -89,7 +125,7 @@ def _program(problem: RenyiProblem, profile: Floats, delta: float) -> _Program |
     pairs = overlap.corner_pairs(d, m, last + m)
     keep = (pairs.i <= last) & (pairs.j > pairs.i)  # h_i > e^ε h_j needs j > i in a non-increasing law
     i, j, log_count = pairs.i[keep], pairs.j[keep], pairs.log_count[keep]
-    if i.size > _MOST_PAIRS:
+    if i.size > most_pairs:
         return None
     k = np.arange(last + 1)
     log_n = shells.log_shell_count(d, k)
@@ -101,31 +137,35 @@ def _program(problem: RenyiProblem, profile: Floats, delta: float) -> _Program |
     ):  # so many dimensions that shells differ by more than a float holds
         return None
     grow = np.exp(log_n[1:] - log_n[:-1])
+    # The solver refuses numbers above 1e15, which inner shells have from 32 answers on.
+    row = 1.0 / np.where(grow > _LARGE, grow, 1.0)
     monotone = sparse.csr_matrix(
-        (np.concatenate([np.ones(last), -grow]), (np.tile(k[:-1], 2), np.concatenate([k[1:], k[:-1]]))),
+        (np.concatenate([row, -row * grow]), (np.tile(k[:-1], 2), np.concatenate([k[1:], k[:-1]]))),
         shape=(last, last + 1 + i.size),
     )
     cost = problem.cost.per_shell(last, d, 1.0, problem.domain) / problem.budget
     equal = sparse.csr_matrix(np.hstack([np.stack([np.ones(last + 1), cost]), np.zeros((2, i.size))]))
-    return _Program(i, j, lose, hide, monotone, equal, last + 1)
+    return _Program(i, j, lose, hide, monotone, equal, cost, last + 1)
+
+
+def _excess(program: _Program, epsilon: float, unit: float) -> sparse.csr_matrix:
+    """The rows N_ij h_i − e^ε N_ij h_j − t_ij, in units of `unit`."""
+    n, pairs = program.size, program.i.size
+    row = np.arange(pairs)
+    inside = np.flatnonzero(program.j < n)
+    values = [program.lose / unit, -math.exp(epsilon) / unit * program.hide[inside], -np.ones(pairs)]
+    columns = [program.i, program.j[inside], n + row]
+    return sparse.csr_matrix(
+        (np.concatenate(values), (np.concatenate([row, inside, row]), np.concatenate(columns))), shape=(pairs, n + pairs)
+    )
 
 
 def _least_delta(program: _Program, epsilon: float, unit: float) -> tuple[Floats, float, float] | None:
     """Shell masses of the law of least δ at ε, that δ in units of `unit`, and its slope in ε."""
     n, pairs = program.size, program.i.size
-    row = np.arange(pairs)
-    inside = np.flatnonzero(program.j < n)
-    factor = math.exp(epsilon)
-    excess = sparse.csr_matrix(
-        (
-            np.concatenate([program.lose / unit, -factor / unit * program.hide[inside], -np.ones(pairs)]),
-            (np.concatenate([row, inside, row]), np.concatenate([program.i, program.j[inside], n + row])),
-        ),
-        shape=(pairs, n + pairs),
-    )
     result = linprog(
         np.concatenate([np.zeros(n), np.ones(pairs)]),
-        A_ub=sparse.vstack([excess, program.monotone], format="csr"),
+        A_ub=sparse.vstack([_excess(program, epsilon, unit), program.monotone], format="csr"),
         b_ub=np.zeros(pairs + n - 1),
         A_eq=program.equal,
         b_eq=np.ones(2),
@@ -136,11 +176,12 @@ def _least_delta(program: _Program, epsilon: float, unit: float) -> tuple[Floats
         return None
     masses = np.asarray(result.x[:n], dtype=np.float64)
     multiplier = -np.asarray(result.ineqlin.marginals[:pairs])
-    slope = -factor / unit * float(np.sum(multiplier[inside] * program.hide[inside] * masses[program.j[inside]]))
+    inside = np.flatnonzero(program.j < n)
+    slope = -math.exp(epsilon) / unit * float(np.sum(multiplier[inside] * program.hide[inside] * masses[program.j[inside]]))
     return masses, float(result.fun), slope
 
 
-def _law(problem: RenyiProblem, masses: Floats) -> Floats | None:
+def law(problem: RenyiProblem, masses: Floats) -> Floats | None:
     """The law with the solver's rounding mended: non-increasing, of unit mass, and at the budget to working precision."""
     d = problem.dimension
     log_n = shells.log_shell_count(d, np.arange(masses.size))
