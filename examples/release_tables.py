@@ -42,8 +42,7 @@ def main(folder: Path) -> None:
         ledger.open_dataset("heart", epsilon=2.0, delta=1e-6)
         ledger.open_dataset("visits", epsilon=2.0, delta=1e-6)
         show(release(HERE / "release_visits.toml", table=visits(), ledger=ledger), folder)
-        if (HERE / "../../shared/data/processed.cleveland.data").exists():
-            show(release(HERE / "release_heart.toml", ledger=ledger), folder)
+        show(release(HERE / "release_heart.toml", ledger=ledger), folder)
 
 
 if __name__ == "__main__":

@@ -372,6 +372,25 @@ def test_the_cost_is_what_the_artefact_states(laws, book):
     assert f"Recorded as release {entry.id}: 10 use(s)." in done.stderr
 
 
+def test_whom_it_protects_is_written_down_and_held_against_what_was_said(laws, book):
+    """As a release writes it from its plan; a run for others is refused, and one that does not say is told so."""
+    cost = ["perturb", laws / "ten.json", "--ledger", book, "--dataset", "patients"]
+    who = ["--relation", "add/remove", "--person", "patient", "--person-is", "a patient"]
+    first = run(*cost, *who, typed="1\n2\n3\n")
+    assert first.exit_code == 0, first.output
+    assert "whose rows belong together" not in first.stderr
+    with Ledger(book, read_only=True) as ledger:
+        unit = ledger.dataset("patients").unit
+    assert (unit.relation, unit.person, unit.person_is) == ("add/remove", "person = 'patient'", "a patient")
+    refused(run(*cost, "--one-row-per-person", typed="1\n"), "so far have person = 'patient', this one one row a person")
+    refused(run(*cost, "--relation", "replace", typed="1\n"), "relation = 'replace'")
+    refused(run(*cost, "--person", "patient", "--one-row-per-person", typed="1\n"), "to stand without --one-row-per-person")
+    assert len(entries(book)) == 1
+    silent = run(*cost, typed="1\n")
+    assert silent.exit_code == 0
+    assert "so far protect: person = 'patient' (a patient). This one does not say" in silent.stderr
+
+
 def test_less_is_charged_only_on_demand_and_marked(laws, book):
     cost = ["--ledger", book, "--dataset", "patients", "--less-than-stated"]
     found = json.loads(run("perturb", laws / "wide.json", *cost, "--json", typed="1\n2\n3\n").stdout)
@@ -427,6 +446,10 @@ def test_the_cost_is_on_the_disk_before_a_number_leaves(laws, book, tmp_path):
         (["--plan", "March"], "Expected --plan March to come with --ledger."),
         (["--note", "March"], "Expected --note March to come with --ledger."),
         (["--less-than-stated"], "Expected --less-than-stated to come with --ledger."),
+        (["--person", "patient"], "Expected --person patient to come with --ledger."),
+        (["--one-row-per-person"], "Expected --one-row-per-person to come with --ledger."),
+        (["--person-is", "a patient"], "Expected --person-is 'a patient' to come with --ledger."),
+        (["--relation", "replace"], "Expected --relation replace to come with --ledger."),
         (["--ledger", "missing.ledger", "--dataset", "patients"], "leastnoise ledger open"),
         (["--ledger", "BOOK", "--dataset", "nobody"], "declare its budget with: leastnoise ledger open"),
         (["--ledger", "BOOK", "--dataset", "patients", "--plan", ""], "--plan"),

@@ -256,6 +256,64 @@ def test_a_law_spent_by_hand_can_say_which_tables_are_neighbours(desk):
     assert run(*common, "--relation", "add/remove").exit_code == 0
 
 
+def test_a_law_spent_by_hand_says_whom_it_protects_as_a_release_does(desk):
+    """What a release settles holds for what is spent by hand; what says nothing is recorded with a word of caution."""
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
+    assert run("release", desk / "plan.toml", "--ledger", book).exit_code == 0  # replace, one row a person
+    common = ("ledger", "spend", book, "people", law, "--plan", "March")
+    other = refused(run(*common, "--person", "patient"))
+    assert "so far have one row a person, this one person = 'patient'" in other
+    previewed = run(*common, "--person", "patient", "--preview")
+    assert previewed.exit_code == 1
+    assert "REFUSED" in previewed.stdout
+    same = run(*common, "--relation", "replace", "--one-row-per-person", "--person-is", "a resident", "--json")
+    assert same.exit_code == 0
+    assert same.stderr == ""
+    silent = run(*common)
+    assert silent.exit_code == 0
+    assert "so far protect: one row a person (a resident). This one does not say whose rows belong together" in silent.stderr
+    with Ledger(book, read_only=True) as ledger:
+        unit = ledger.dataset("people").unit
+        assert (unit.relation, unit.person, unit.person_is) == ("replace", "one row a person", "a resident")
+        assert ledger.check(every_entry=True).ok
+    assert "to stand without --one-row-per-person" in refused(run(*common, "--person", "patient", "--one-row-per-person"))
+    assert "to name a column" in refused(run(*common, "--person", ""))
+
+
+def test_what_is_spent_by_hand_first_settles_it_for_the_releases(desk):
+    book, law = desk / "budget.ledger", desk / "law.json"
+    exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
+    assert run("ledger", "spend", book, "people", law, "--plan", "March", "--person", "patient").exit_code == 0
+    said = refused(run("release", desk / "plan.toml", "--ledger", book))
+    assert "so far have person = 'patient', this one one row a person" in said
+
+
+def test_a_preview_says_what_would_fail_without_reading_a_row(desk):
+    book, plan = desk / "budget.ledger", desk / "plan.toml"
+
+    def fails(text):
+        plan.write_text(text, encoding="utf-8")
+        done = run("release", plan, "--ledger", book, "--preview", "--json")
+        assert done.exit_code == 0
+        found = json.loads(done.stdout)["table"]["fails"]
+        words = run("release", plan, "--ledger", book, "--preview").stdout
+        assert ("the release would FAIL, at no cost." in words) == (found is not None)
+        assert found is None or found in words
+        return found
+
+    sound = plan.read_text(encoding="utf-8")
+    assert fails(sound) is None
+    assert "no column 'aged'" in fails(sound.replace('column = "age"', 'column = "aged"'))
+    assert "There is no file" in fails(sound.replace("people.csv", "nobody.csv"))
+    with (desk / "people.csv").open("a") as file:
+        file.write("one,field,too,many,or,more\n")  # shows when the lines are read, which the release does at no cost
+    assert fails(sound) is None
+    assert "as many fields in each line as columns" in refused(run("release", plan, "--ledger", book))
+    with Ledger(book, read_only=True) as ledger:
+        assert not ledger.entries()
+
+
 def test_a_first_release_is_shown_with_what_it_costs_as_the_last(desk):
     """Spent is what holds whatever comes next; the tight epsilon stands beside it."""
     book, law = desk / "budget.ledger", desk / "law.json"

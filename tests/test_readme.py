@@ -96,14 +96,39 @@ def test_every_plan_loads_and_can_be_previewed_in_a_plain_copy(copy, plan):
     assert "No row was read" in done.stdout
 
 
+@pytest.mark.parametrize("plan", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.name)
+def test_every_plan_that_declares_a_table_is_released_in_a_plain_copy(copy, plan):
+    pytest.importorskip("ibis")
+    pytest.importorskip("duckdb")
+    pytest.importorskip("click")
+    declared = tomllib.loads(plan.read_text(encoding="utf-8"))
+    assert "delta" not in declared  # its share of the ledger's, whatever that is
+    dataset = declared.get("dataset", declared["name"])
+    assert run(f"leastnoise ledger open budget.ledger {dataset} --epsilon 2 --delta 1e-6 --releases 3", copy).returncode == 0
+    previewed = run(f"leastnoise release examples/{plan.name} --ledger budget.ledger --preview", copy)
+    done = run(f"leastnoise release examples/{plan.name} --ledger budget.ledger --out numbers.csv", copy)
+    if "source" in declared:
+        assert "FAIL" not in previewed.stdout
+        assert done.returncode == 0, done.stderr
+        assert (copy / "numbers.csv").exists()
+    else:
+        assert "the release would FAIL, at no cost. The plan declares no source" in previewed.stdout
+        assert done.returncode == 2
+        assert "The plan declares no source" in done.stderr
+
+
 def test_a_plan_whose_table_is_not_there_says_which_and_spends_nothing(copy):
     pytest.importorskip("ibis")
     pytest.importorskip("click")
+    (copy / "examples" / "heart.csv").unlink()
     assert run("leastnoise ledger open budget.ledger heart --epsilon 2 --delta 1e-6", copy).returncode == 0
+    previewed = run("leastnoise release examples/release_heart.toml --ledger budget.ledger --preview", copy)
+    assert previewed.returncode == 0
+    assert "the release would FAIL, at no cost. There is no file" in previewed.stdout
     done = run("leastnoise release examples/release_heart.toml --ledger budget.ledger", copy)
     assert done.returncode == 2
     assert "There is no file" in done.stderr
-    assert "processed.cleveland.data" in done.stderr
+    assert "heart.csv" in done.stderr
     assert "Traceback" not in done.stderr
     assert json.loads(run("leastnoise ledger show budget.ledger --json", copy).stdout)["releases"] == []
 

@@ -1,4 +1,5 @@
-"""What fails before the rows are counted costs nothing: on the visits of a clinic (examples/clinic.csv), broken in many ways.
+"""What fails before the rows are counted costs nothing: on the visits of a clinic (examples/clinic.csv), broken in many ways, and
+on real flights in files whose pages are damaged, in PostgreSQL and in Spark.
 
 A table in SQLite was charged for and then failed, twice; so were files in another encoding or with lines of other lengths.
 """
@@ -21,7 +22,9 @@ from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import mechanism
 from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.run import release
-from leastnoise.releases.source import Connection, CsvFile, DuckDBTable
+from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, ParquetFile
+from releases import engines
+from releases import real_tables as real
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic.csv"
 COLUMNS = ("patient", "day", "ward", "age", "stay", "emergency")
@@ -106,7 +109,7 @@ def test_a_file_in_another_encoding(ledger, noise, tmp_path):
     lines = rows()
     lines[2000][2] = "zoë"
     path = written(tmp_path / "latin.csv", lines, encoding="latin-1")
-    costs_nothing(ledger, noise, EngineError, "reading the lines of the file .* must be UTF-8", CsvFile(path))
+    costs_nothing(ledger, noise, EngineError, "reading the table's files to their end .* must be UTF-8", CsvFile(path))
 
 
 @pytest.mark.parametrize("change", [lambda line: line[:-1], lambda line: [*line, "more"], lambda line: [line[0]]])
@@ -165,6 +168,141 @@ def test_no_row_is_read_by_the_rehearsal_of_a_database(tmp_path, noise):
             tables.aggregate(plan, opened, stays)
     finally:
         opened.close()
+
+
+# Real flights, in the engines that data are in
+
+
+def flown(source=None):
+    """Flights of real aircraft by origin, and their mean time in the air."""
+    statistics = (
+        Statistic("count", group_by={"origin": real.ORIGINS}),
+        Statistic("mean", column="air_time", lower=0, upper=600, pitch=1, missing="drop"),
+    )
+    unit = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 2, "dataset": "flights"}
+    return Plan("flights", source, "add/remove", statistics, 0.5, 1e-9, **unit)
+
+
+@pytest.fixture(scope="module")
+def flown_noise():
+    return mechanism(flown())
+
+
+@pytest.fixture
+def book(tmp_path):
+    with Ledger(tmp_path / "flights.ledger") as book:
+        book.open_dataset("flights", epsilon=2.0, delta=1e-6)
+        yield book
+
+
+def released(book, flown_noise, source=None, table=None):
+    plan = flown(source)
+    return release(plan, ledger=book, table=table, prepared=replace(flown_noise, plan_hash=plan.hash))
+
+
+def is_free(book, flown_noise, said, source=None, table=None, error=EngineError):
+    head = book.head
+    with pytest.raises(error, match=said):
+        released(book, flown_noise, source, table)
+    assert book.head == head
+    assert book.dataset("flights").spent == 0.0
+
+
+def damaged(path):
+    """The file with a page of the last column that is read overwritten; its footer, and so its schema, is whole."""
+    from pyarrow import parquet
+
+    group = parquet.ParquetFile(path).metadata.row_group(0)
+    (column,) = (group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "air_time")
+    start = column.data_page_offset
+    content = bytearray(Path(path).read_bytes())
+    middle = start + column.total_compressed_size // 2
+    content[middle : middle + 64] = bytes(64)
+    content[start : start + 8] = b"\xff" * 8
+    Path(path).write_bytes(bytes(content))
+    return path
+
+
+def test_parquet_with_a_damaged_page_or_half_a_file_costs_nothing(book, flown_noise, tmp_path):
+    whole = real.as_parquet(real.flights(10), tmp_path / "flights.parquet", compression="zstd")
+    half = tmp_path / "half.parquet"
+    half.write_bytes(Path(whole).read_bytes()[:50_000])
+    is_free(book, flown_noise, "while opening the table", ParquetFile(str(half)))
+    is_free(book, flown_noise, "There is no file", ParquetFile(str(tmp_path / "none.parquet")), error=PlanError)
+    broken = tmp_path / "broken.parquet"
+    shutil.copy(whole, broken)
+    said = "while reading the table's files to their end .* If its files are damaged or not whole, write them again"
+    is_free(book, flown_noise, said, ParquetFile(damaged(str(broken))))
+    assert released(book, flown_noise, ParquetFile(whole)).entry is not None
+
+
+@pytest.mark.engines
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_what_postgres_refuses_costs_nothing(book, flown_noise):
+    """A column that may not be read, a table that may not, a view that is gone, a view without the column."""
+    psycopg = pytest.importorskip("psycopg")
+    with engines.postgres() as connected:
+        connected.create_table("flights", real.flights(40))
+        url = connected.leastnoise_url
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute("CREATE ROLE guest LOGIN")
+            server.execute("CREATE VIEW departures AS SELECT * FROM flights")
+            server.execute("CREATE VIEW short AS SELECT tailnum, origin FROM flights")
+            server.execute("CREATE TABLE closed AS SELECT * FROM flights")
+            server.execute("GRANT SELECT (tailnum, origin, month) ON flights TO guest")
+            guest = url.replace("steward@", "guest@")
+            refused = "counting and summing .InsufficientPrivilege."
+            is_free(book, flown_noise, refused, Connection(guest, "flights"))
+            is_free(book, flown_noise, refused, Connection(guest, "closed"))
+            is_free(book, flown_noise, "has no column 'air_time'", Connection(url, "short"), error=PlanError)
+            is_free(book, flown_noise, "no table or view 'nothing'", Connection(url, "nothing"), error=PlanError)
+            seen = connected.table("departures")
+            server.execute("DROP VIEW departures")
+            is_free(book, flown_noise, "while counting and summing", table=seen)
+            assert released(book, flown_noise, Connection(url, "flights")).entry is not None
+            server.execute("GRANT SELECT ON flights TO guest")
+            assert released(book, flown_noise, Connection(guest, "flights")).entry is not None
+
+
+@pytest.mark.engines
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_what_spark_cannot_read_costs_nothing(book, flown_noise, tmp_path):
+    """A view that is gone, one without the column, a file whose page is damaged, one that was removed after the table was made."""
+    with engines.spark() as connected:
+        session = connected._session
+
+        def stored(name):
+            path = real.as_parquet(real.flights(40), tmp_path / f"{name}.parquet", compression="zstd")
+            session.read.parquet(path).createOrReplaceTempView(name)
+            return path
+
+        stored("flights")
+        session.table("flights").createOrReplaceTempView("departures")
+        session.table("flights").select("tailnum", "origin").createOrReplaceTempView("short")
+        is_free(book, flown_noise, "has no column 'air_time'", table=connected.table("short"), error=PlanError)
+        seen = connected.table("departures")
+        session.catalog.dropTempView("departures")
+        is_free(book, flown_noise, "while", table=seen)
+        damaged(stored("broken"))
+        Path(stored("removed")).unlink()
+        said = "while reading the table's files to their end .* write them again"
+        for name in ("broken", "removed"):
+            is_free(book, flown_noise, said, table=connected.table(name))
+            is_free(book, flown_noise, said, table=session.table(name))
+        # What a view computes may fail on the value of a row, and no row is read of it beforehand.
+        failing = session.sql(
+            "SELECT tailnum, origin, CASE WHEN raise_error('a row was read') IS NULL THEN air_time END air_time FROM flights"
+        )
+        opened = tables.open_table(flown(), failing)
+        try:
+            assert not opened.is_files
+            tables.rehearse(flown(), opened, flown_noise.blocks)
+            tables.read_through(flown(), opened)
+        finally:
+            opened.close()
+        assert released(book, flown_noise, table=connected.table("flights")).entry is not None
 
 
 def test_a_sound_table_is_charged_once(ledger, noise):

@@ -1,9 +1,11 @@
-"""The δ of a release, and what it leaves: on the visits of a clinic (examples/clinic.csv), several of them a patient.
+"""The δ of a release, and what it leaves: on the visits of a clinic (examples/clinic.csv), several of them a patient, and on the
+flights of real aircraft.
 
 A plan that asked for the whole δ of its data set used up what several releases share; nothing said so before.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.plan_file import load_plan
 from leastnoise.releases.run import release
 from leastnoise.releases.source import CsvFile
+from leastnoise.sampling.entropy import InsecureSeededEntropy
+from releases import real_tables as real
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic.csv"
 COUNT = (Statistic("count"),)
@@ -65,6 +69,29 @@ def follow(advice, ledger):
     assert done.delta == delta
     assert (status.spent, status.remaining) == (pytest.approx(spent, rel=1e-3), pytest.approx(left, rel=1e-3))
     assert not status.closed
+
+
+def test_the_first_release_of_real_flights_leaves_a_budget_for_the_next(ledger):
+    """405 aircraft with all their flights of 2013, of each at most 100: the whole delta is refused, its share leaves the rest."""
+    table = real.flights(10)
+    truth = real.at_most(table, 100)
+    ledger.open_dataset("flights", **BUDGET, releases=4)
+    unit = {"person": "tailnum", "rows_per_person": 100, "dataset": "flights"}
+    greedy = Plan("flights", None, "add/remove", COUNT, 0.5, 1e-6, **unit)
+    head = ledger.head
+    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: --last, or last=True\."):
+        release(greedy, ledger=ledger, table=table)
+    assert ledger.head == head
+    modest = replace(greedy, delta=None)
+    made = mechanism(with_share(modest, ledger))
+    for spent in (0.5, 1.0):
+        announced = ledger.preview("flights", made.spends)
+        done = release(modest, ledger=ledger, table=table, prepared=made, entropy=InsecureSeededEntropy(1), not_private=True)
+        status = ledger.dataset("flights")
+        assert (status.spent, status.remaining, status.closed) == (announced.epsilon_after, announced.remaining, False)
+        assert status.spent == pytest.approx(spent, rel=0.01)
+        (row,) = (row for row in done.rows if row.kind == "count")
+        assert row.lower <= truth <= row.upper
 
 
 def test_where_laws_are_fixed_in_advance_a_smaller_delta_may_follow(ledger):

@@ -13,6 +13,29 @@ from leastnoise.releases.totals import agreed
 
 ALONE = {"one_row_per_person": True}
 ALL = ("non-negative", "integer", "totals")
+FLIGHTS = """
+name = "flights"
+epsilon = 1.0
+relation = "add/remove"
+person = "tailnum"
+person_is = "an aircraft"
+rows_per_person = {rows}
+groups_per_person = 3
+postprocess = [{postprocess}]
+[source]
+parquet = '{parquet}'
+[[statistic]]
+kind = "count"
+name = "all"
+[[statistic]]
+kind = "count"
+name = "by month"
+group_by = {{ month = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] }}
+[[statistic]]
+kind = "count"
+name = "by origin"
+group_by = {{ origin = ["EWR", "JFK", "LGA"] }}
+"""
 MONTHS, ORIGINS = {"month": list(range(1, 13))}, {"origin": ["EWR", "JFK", "LGA"]}
 
 
@@ -35,6 +58,53 @@ def test_totals_across_different_bounds_are_refused_with_what_to_declare():
     assert plan(MONTHS, ORIGINS, postprocess=ALL[:2], **limits).postprocess == ALL[:2]
     with pytest.raises(PlanError, match="2 in each"):
         plan(MONTHS, person="tailnum", rows_per_person=3, groups_per_person=3, rows_per_group=2)
+
+
+def test_the_total_of_real_flights_is_right_or_refused(tmp_path):
+    """All flights of 2013 by month and by origin, of each aircraft at most 200 in 3 groups: 298,404 count. The months and origins
+    have far fewer of them, and a total made to agree with those went down with them."""
+    pytest.importorskip("ibis")
+    from leastnoise.releases.ledger import Ledger
+    from leastnoise.releases.plan_file import load_plan
+    from leastnoise.releases.run import release
+    from leastnoise.sampling import InsecureSeededEntropy
+    from releases import real_tables as real
+
+    table = real.as_parquet(real.flights(), tmp_path / "flights.parquet")
+    assert real.at_most(real.flights(), 200) == 298_404
+    text = FLIGHTS.format(parquet=table, rows=200, postprocess='"non-negative", "integer", "totals"')
+    path = tmp_path / "flights.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PlanError, match=r"they are bounded differently.*declare rows_per_person = 3"):
+        load_plan(path)  # before a ledger could be asked
+    path.write_text(text.replace(', "totals"', ""), encoding="utf-8")
+    wanted = load_plan(path)
+    with Ledger(tmp_path / "ledger") as ledger:
+        ledger.open_dataset("flights", epsilon=2.0, delta=1e-6)
+        done = release(wanted, ledger=ledger, entropy=InsecureSeededEntropy(1), not_private=True)
+    (total,) = (row for row in done.rows if row.statistic == "all")
+    assert total.lower <= 298_404 <= total.upper
+    assert total.half_width < 0.02 * 298_404
+    months = sum(row.value for row in done.rows if row.statistic == "by month")
+    assert months < 0.7 * 298_404  # which is why they cannot be made to add up
+
+
+def test_totals_of_real_flights_add_up_where_bounds_agree():
+    """Three flights of each aircraft, in three groups: the total is that of its parts, and right."""
+    pytest.importorskip("ibis")
+    from leastnoise.releases.run import release
+    from leastnoise.sampling import InsecureSeededEntropy
+    from releases import real_tables as real
+
+    wanted = plan(MONTHS, ORIGINS, person="tailnum", rows_per_person=3, groups_per_person=3)
+    done = release(wanted, table=real.flights(), entropy=InsecureSeededEntropy(1), not_private=True)
+    (total,) = (row for row in done.rows if row.statistic == "all")
+    truth = real.at_most(real.flights(), 3)
+    assert total.lower <= truth <= total.upper
+    for name, column in (("by month", "month"), ("by origin", "origin")):
+        parts = [row.value for row in done.rows if row.statistic == name or (row.kind == "other keys" and row.group == column)]
+        assert len(parts) == len({**MONTHS, **ORIGINS}[column]) + 1
+        assert sum(parts) == total.value
 
 
 @pytest.mark.parametrize("by", [{}, MONTHS], ids=["no groups", "no total"])

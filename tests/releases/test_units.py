@@ -1,7 +1,7 @@
 """Whom the releases of a data set protect: written down with the first, and the same for all others.
 
-On the visits of a clinic (examples/clinic.csv): patients with several visits. A plan that takes every visit for a person, or
-another column for the person, was added up with the others as if it protected the same.
+On the visits of a clinic (examples/clinic.csv), patients with several visits, and on flights of real aircraft. A plan that takes
+every visit for a person, or another column for the person, was added up with the others as if it protected the same.
 """
 
 from pathlib import Path
@@ -19,7 +19,8 @@ from leastnoise.releases import ledger as module
 from leastnoise.releases.ledger import Ledger, Spend, Unit
 from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.run import release
-from leastnoise.releases.source import CsvFile
+from leastnoise.releases.source import CsvFile, ParquetFile
+from releases import real_tables as real
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic.csv"
 PATIENTS = {"person": "patient", "rows_per_person": 4}
@@ -59,6 +60,32 @@ def test_a_release_for_others_is_refused_before_anything_is_spent(ledger):
     assert ledger.head == head
     release(visits(**{**same, "rows_per_person": 2}), ledger=ledger)  # another bound on the same persons
     assert ledger.check(every_entry=True).ok
+
+
+def test_flights_of_real_aircraft_are_not_added_up_with_flights_as_persons(tmp_path):
+    """The same real table, 34,255 flights: by aircraft, by carrier, and each flight for itself."""
+    path = real.as_parquet(real.flights(10), tmp_path / "flights.parquet")
+
+    def flights(**unit):
+        return Plan("flights", ParquetFile(path), "add/remove", (Statistic("count"),), 0.1, 1e-9, dataset="flights", **unit)
+
+    aircraft = {"person": "tailnum", "rows_per_person": 200, "person_is": "an aircraft"}
+    with Ledger(tmp_path / "ledger") as book:
+        book.open_dataset("flights", epsilon=2.0, delta=1e-6)
+        release(flights(**aircraft), ledger=book)
+        head, status = book.head, book.dataset("flights")
+        assert status.unit == Unit("add/remove", "person = 'tailnum'", "an aircraft")
+        others = {
+            "so far have person = 'tailnum', this one one row a person": VISITS,
+            "so far have person = 'tailnum', this one person = 'carrier'": {"person": "carrier", "rows_per_person": 200},
+            "so far have person_is = 'an aircraft', this one no person_is": {"person": "tailnum", "rows_per_person": 200},
+        }
+        for said, unit in others.items():
+            with pytest.raises(LedgerError, match=said):
+                release(flights(**unit), ledger=book)
+        assert (book.head, book.dataset("flights")) == (head, status)
+        release(flights(**aircraft), ledger=book)
+        assert book.dataset("flights").releases == 2
 
 
 def test_what_a_person_is_may_be_said_later_and_holds_from_then_on(ledger):

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leastnoise.cli.base import DASH, echo_text, json_option, main, not_both_on_stdout, out_option, print_json, write_out
-from leastnoise.cli.releases import charged, existing_ledger, less_than_stated, said_when_interrupted
+from leastnoise.cli.releases import (
+    charged,
+    existing_ledger,
+    less_than_stated,
+    said_when_interrupted,
+    stated_unit,
+    unit_options,
+    unsaid,
+)
 from leastnoise.digits import above, below
 from leastnoise.texts import shown
 
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
 @click.option("--plan", help="With --ledger: what is released, to be found again. [default: perturb]")
 @click.option("--note", help="With --ledger: anything to remember.")
+@unit_options
 @click.option("--last", is_flag=True, help="With --ledger: also where nothing could be released from the data set after it.")
 @less_than_stated
 @out_option("Write to this file instead of standard output.")
@@ -58,6 +67,10 @@ def perturb(
     dataset: str | None,
     plan: str | None,
     note: str | None,
+    relation: str | None,
+    person: str | None,
+    one_row_per_person: bool,
+    person_is: str | None,
     last: bool,
     less_than_stated: bool,
     out: str | None,
@@ -74,8 +87,8 @@ def perturb(
     What is printed are multiples of one unit that does not depend on the answers, with all their
     digits (where these never end, rounded far below the unit; --json has them as whole numbers).
     With --ledger the cost is written down first: the uses and the sensitivity that the artefact
-    states. Bad input is refused before anything is drawn or spent, by line and column, without
-    showing it.
+    states; --relation, --person and --person-is say whom it protects, as a plan does. Bad input is
+    refused before anything is drawn or spent, by line and column, without showing it.
 
     \b
       leastnoise perturb noise.json answers.txt
@@ -86,7 +99,10 @@ def perturb(
     not_both_on_stdout(out, as_json)
     _check_delimiter(delimiter)
     flags = {"--last": last or None, "--less-than-stated": less_than_stated or None}
-    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, **flags})
+    flags |= {"--one-row-per-person": one_row_per_person or None}
+    who = {"--relation": relation, "--person": person, "--person-is": person_is}
+    _check_ledger(ledger, {"--dataset": dataset, "--plan": plan, "--note": note, **who, **flags})
+    unit = stated_unit(relation, person, one_row_per_person, person_is)
     _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
     table = _read(answers, header, columns, delimiter, artefact)
@@ -98,15 +114,17 @@ def perturb(
     with Ledger(ledger) if ledger is not None else nullcontext() as book, said_when_interrupted(book):
         noisy = _noisy(artefact, table)
         text = _table_text(table, noisy, delimiter)
-        entry = None
+        entry, caution = None, ""
         if book is not None:
             spends = [Spend(artefact.noise, sensitivity, uses)]
             named = "perturb" if plan is None else plan
-            entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp, last=last)
+            caution = unsaid(book.dataset(dataset or ""), unit)
+            entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp, **unit, last=last)
         problem = _shown(text, out, as_json)
         if as_json:
             used = {"answers": table.count, "draws": draws, "touched": use.touched_of, "written": out}
             used |= {"charged_uses": None if entry is None else uses, "ledger_entry": None if entry is None else entry.id}
+            used |= {"caution": caution or None}
             print_json({"law": law, **vars(artefact.guarantee), **used, **_numbers(table, noisy)})
         if book is not None and entry is not None:
             book.release_done(entry.id, hashlib.sha256(text.encode("utf-8")).hexdigest())
@@ -119,6 +137,8 @@ def perturb(
         if entry is not None:
             recorded = f"Recorded as release {entry.id}: {uses} use(s)" + (f" ({stamp})." if stamp else ".")
         click.echo(f"leastnoise: {recorded}", err=True)
+        if caution:
+            click.echo(caution, err=True)
 
 
 def _check_delimiter(delimiter: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.plan import Plan
     from leastnoise.releases.run import Release
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _ENDED = (129, 130, 143)  # the codes of a process that SIGHUP, SIGINT or SIGTERM ended
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet", ".html": "to_html"}
 
@@ -59,7 +60,11 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
 @click.argument("plan", type=click.Path(dir_okay=False))
 @click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that keeps the budget of the plan's data set.")
 @click.option("--no-ledger", is_flag=True, help="Release without a ledger: nothing adds up what several releases cost.")
-@click.option("--preview", is_flag=True, help="Only say what the plan would give and cost. No row is read, nothing is spent.")
+@click.option(
+    "--preview",
+    is_flag=True,
+    help="Only say what the plan would give and cost, and what would fail. No row is read, nothing is spent.",
+)
 @click.option("--last", is_flag=True, help="Release it also where nothing could be released from the data set after it.")
 @click.option(
     "--out",
@@ -112,6 +117,7 @@ def release(
     from leastnoise.releases.ledger import Ledger
     from leastnoise.releases.mechanism import mechanism
     from leastnoise.releases.plan_file import load_plan
+    from leastnoise.releases.run import obstacle
     from leastnoise.releases.run import release as carry_out
 
     if ledger is not None and no_ledger:
@@ -134,13 +140,14 @@ def release(
                     told("designing the noise", 0.0)
                     whole = with_share(wanted, book)
                     made = mechanism(whole)
+                    trouble = obstacle(whole, made, scratch=scratch, sealed=sealed)
                 else:
                     done = carry_out(wanted, ledger=book, last=last, scratch=scratch, sealed=sealed, progress=told)
             share = _share(wanted, book)
             if settles:
                 click.echo(settles, err=True)
             if preview:
-                _show_preview(whole, made, book, share, as_json)
+                _show_preview(whole, made, book, share, trouble, as_json)
                 return
             problems = _written(done, out, plot)
             _show_release(done, book, share, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
@@ -227,7 +234,7 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
         click.echo(f"written: {shown(path)}")
 
 
-def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, as_json: bool) -> None:
+def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, trouble: str, as_json: bool) -> None:
     from leastnoise.releases.advice import tried, unit_of
     from leastnoise.releases.outlook import outlook
 
@@ -246,6 +253,7 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, 
                 "gaussian_factor": made.gaussian_factor,
                 "statistics": [vars(row) for row in rows],
                 "ledger": None if cost is None else {"dataset": dataset, **vars(cost), "advice": advice},
+                "table": {"fails": trouble or None},
             }
         )
         return
@@ -260,6 +268,8 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, 
     click.echo(_gain(made))
     if cost is not None:
         click.echo(_would_cost(dataset, cost) + (f"\n{advice}" if advice else ""))
+    if trouble:
+        click.echo(f"table: the release would FAIL, at no cost. {trouble}")
 
 
 def _ahead(row: Outlook) -> tuple[str, str, str]:
@@ -338,6 +348,47 @@ def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | Non
         name, given, least, _ = marks[0]
         raise InvalidParameterError(name, given, f"to be at least the {least!r} that the artefact states, or --less-than-stated")
     return moved, drawn, "; ".join(mark for *_, mark in marks)
+
+
+def unit_options(command: _Command) -> _Command:
+    """Whom a release protects that is made elsewhere: what `release` takes from its plan."""
+    options = (
+        click.option(
+            "--relation",
+            type=click.Choice(["add/remove", "replace"]),
+            help="Which tables are neighbours: a person comes or goes, or is replaced. All releases that say it must say the same.",
+        ),
+        click.option("--person", metavar="COLUMN", help="Whose rows belong together: the column of person ids, as in a plan."),
+        click.option("--one-row-per-person", is_flag=True, help="Every row is another person's."),
+        click.option("--person-is", metavar="WORDS", help="What a person is, as in a plan: a patient, a household."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def stated_unit(relation: str | None, person: str | None, one_row_per_person: bool, person_is: str | None) -> dict[str, str]:
+    """What the options of `unit_options` say, in the words that `release` writes."""
+    from leastnoise.errors import InvalidParameterError
+    from leastnoise.releases.plan import whose_rows
+
+    if person is not None and one_row_per_person:
+        raise InvalidParameterError("--person", person, "to stand without --one-row-per-person")
+    if person == "":
+        raise InvalidParameterError("--person", person, "to name a column")
+    whose = whose_rows(person) if person is not None or one_row_per_person else ""
+    return {"relation": relation or "", "person": whose, "person_is": person_is or ""}
+
+
+def unsaid(account: Dataset, stated: dict[str, str]) -> str:
+    """Said where releases protect somebody, and this one does not say that it protects the same."""
+    if stated["person"] or not account.unit.person:
+        return ""
+    who = account.unit.person + (f" ({account.unit.person_is})" if account.unit.person_is else "")
+    return (
+        f"ledger: the releases of {account.name!r} so far protect: {who}. This one does not say whose rows belong together "
+        "(--person, --one-row-per-person): what it costs adds up with the others only if it is meant for the same."
+    )
 
 
 @main.group()
@@ -435,11 +486,7 @@ def ledger_show(file: str, as_json: bool) -> None:
     help="How much one person can move one answer; by default what the artefact states, else 1.",
 )
 @less_than_stated
-@click.option(
-    "--relation",
-    type=click.Choice(["add/remove", "replace"]),
-    help="Which tables are neighbours: a person comes or goes, or is replaced. All releases that say it must say the same.",
-)
+@unit_options
 @click.option("--note", default="", help="Anything to remember.")
 @click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
 @click.option("--last", is_flag=True, help="Record it also where nothing could be released from the data set after it.")
@@ -453,6 +500,9 @@ def ledger_spend(
     sensitivity: float | None,
     less_than_stated: bool,
     relation: str | None,
+    person: str | None,
+    one_row_per_person: bool,
+    person_is: str | None,
     note: str,
     preview: bool,
     last: bool,
@@ -465,7 +515,7 @@ def ledger_spend(
     anything is revealed: when it exits with 0 the spend is on the disk.
 
     \b
-      leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March"
+      leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March" --one-row-per-person
     """
     from leastnoise.cli.laws import law_and_guarantee
     from leastnoise.releases.ledger import Ledger, Spend
@@ -473,19 +523,25 @@ def ledger_spend(
     noise, stated = law_and_guarantee(law)
     sensitivity, uses, stamp = charged(stated, sensitivity, uses, less_than_stated)
     spends = [Spend(noise, sensitivity, uses)]
+    unit = stated_unit(relation, person, one_row_per_person, person_is)
     existing_ledger("FILE", file)
     with Ledger(file, read_only=preview) as book:
+        caution = unsaid(book.dataset(dataset), unit)
         if preview:
-            cost = book.preview(dataset, spends, relation=relation or "")
+            cost = book.preview(dataset, spends, **unit)
             if as_json:
-                print_json({"dataset": dataset, **vars(cost)})
+                print_json({"dataset": dataset, **vars(cost), "caution": caution or None})
             else:
                 click.echo(_would_cost(dataset, cost))
+                if caution:
+                    click.echo(caution, err=True)
             raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
-        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, relation=relation or "", last=last)
+        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, **unit, last=last)
         if as_json:
-            print_json(_entry(entry))
+            print_json(_entry(entry) | {"caution": caution or None})
             return
+        if caution:
+            click.echo(caution, err=True)
         marked = f" ({stamp})" if stamp else ""
         click.echo(f"recorded as release {entry.id}: {uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}")
         click.echo(_left(book.dataset(dataset)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from leastnoise.digits import with_uncertainty
 from leastnoise.paper.common import HALVINGS, Record, read_json
 from leastnoise.paper.run import NAMES
 
@@ -104,10 +105,10 @@ def _improvements(record: Record) -> list[str]:
     lines = ["", "| less MSE than Gaussian, % | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |"]
     lines.append("|---|" + "---:|" * len(epsilons))
     for dataset, mechanisms in record["improvement"].items():
-        table = {"printed": record["printed"][dataset], **mechanisms}
-        for mechanism, values in table.items():
-            shown = " | ".join(f"{mean:.2f} ± {std:.2f}" for mean, std in values[: len(epsilons)])
-            lines.append(f"| {dataset}, {mechanism} | {shown} |")
+        printed = [f"{mean:.2f} ± {std:.2f}" for mean, std in record["printed"][dataset]]  # as the paper has them
+        ours = {mechanism: [with_uncertainty(mean, std) for mean, std in values] for mechanism, values in mechanisms.items()}
+        for mechanism, cells in {"printed": printed, **ours}.items():
+            lines.append(f"| {dataset}, {mechanism} | {' | '.join(cells[: len(epsilons)])} |")
     if record["likely"]:
         lines += ["", "| σ, in sensitivities | printed ε | our ε at this σ | improvement over a Gaussian of the printed ε, % |"]
         lines.append("|---:|---:|---:|---:|")

@@ -327,7 +327,7 @@ class Plan:
     @property
     def unit(self) -> str:
         """Whose rows belong together, as the ledger keeps it."""
-        return "one row a person" if self.person is None else f"person = {self.person!r}"
+        return whose_rows(self.person)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -356,6 +356,11 @@ class Plan:
         """SHA-256 of the plan."""
         text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def whose_rows(person: str | None) -> str:
+    """Which rows belong together, in the words in which a ledger keeps it: those with the same value in this column, or none."""
+    return "one row a person" if person is None else f"person = {person!r}"
 
 
 def _place(value: float, pitch: float) -> int:

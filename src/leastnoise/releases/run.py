@@ -3,7 +3,7 @@
 1. The plan is complete (its construction checks it).
 2. The noise is designed and judged, from the plan alone.
 3. The ledger would allow it; the names and types of the table's columns are checked; every query runs
-   on no rows, and a CSV file is seen to be one. What fails so far costs nothing.
+   on no rows, and files are read once to their end and forgotten. What fails so far costs nothing.
 4. The ledger commits the spend, or refuses it.
 5. The engine counts and sums integers; noise is added to them as integers.
 6. Only now do numbers leave this function; the ledger notes the hash of what was published.
@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.digits import above
-from leastnoise.errors import BudgetExceededError, LedgerError, PlanError, UnsupportedError
+from leastnoise.errors import BudgetExceededError, LeastNoiseError, LedgerError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.advice import tried, unit_of, with_share
@@ -40,7 +40,7 @@ from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
 from leastnoise.releases.sealed import SealedTable
-from leastnoise.releases.table import Counts, Table, aggregate, open_table, rehearse
+from leastnoise.releases.table import Counts, Table, aggregate, open_table, read_through, rehearse
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
 from leastnoise.storage import write_whole
@@ -217,7 +217,8 @@ def release(
     opened = SealedTable(wanted, made.blocks, scratch=scratch) if sealed else open_table(wanted, table, scratch=scratch)
     try:
         if isinstance(opened, Table):  # a sealed one rehearsed as it was opened
-            rehearse(wanted, opened, made.blocks, lambda share: told("checking the table", share))
+            rehearse(wanted, opened, made.blocks)
+            read_through(wanted, opened, lambda share: told("checking the table", share))
         told("checking the table", 1.0)
         entry = None if ledger is None else _spend(ledger, dataset, wanted, made, source, last)
         counts = _counted(wanted, opened, made, told)
@@ -233,6 +234,26 @@ def release(
         done = replace(done, standing=_standing(ledger, dataset))
     told("adding noise", 1.0)
     return done
+
+
+def obstacle(plan: Plan, prepared: Mechanism, *, scratch: str | PathLike[str] | None = None, sealed: bool = False) -> str:
+    """Why a release of the plan would fail at its table, as far as that shows without a row; "" where nothing is seen.
+
+    Names and types are checked, and every query runs on no rows. Files are not read to their end: what
+    is broken in them a release finds before it costs anything.
+    """
+    try:
+        if sealed:
+            SealedTable(plan, prepared.blocks, scratch=scratch, without_rows=True).close()
+            return ""
+        opened = open_table(plan, scratch=scratch)
+        try:
+            rehearse(plan, opened, prepared.blocks)
+        finally:
+            opened.close()
+    except LeastNoiseError as error:
+        return str(error)
+    return ""
 
 
 def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool) -> int:

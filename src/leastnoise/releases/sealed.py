@@ -7,8 +7,8 @@ takes the child over by a hostile file can lie about the counts, and that is all
 
 1. The child loads what it needs, trying every query on a table of its own. Its libraries start threads
    as they are loaded, which a seal would not reach: so it forks, and goes on alone.
-2. It seals itself, opens the table and rehearses: every query on none of its rows, and the lines of a
-   CSV file. Whatever the seal would stop later stops it now, before the ledger is charged.
+2. It seals itself, opens the table and rehearses: every query on none of its rows; then it reads the
+   files once to their end. Whatever the seal would stop later stops it now, before the ledger is charged.
 3. It waits for leave, counts, answers and ends. It ends with its parent, whatever ends that.
 """
 
@@ -41,7 +41,7 @@ from leastnoise.releases.plan import Plan
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Block
 from leastnoise.releases.source import CsvFile, DuckDBTable, ParquetFile
-from leastnoise.releases.table import Counts, aggregate, declared_files, no_rows, open_table, rehearse
+from leastnoise.releases.table import Counts, aggregate, declared_files, no_rows, open_table, read_through, rehearse
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from leastnoise.releases.sealed import child; child()"
 _KINDS: Mapping[str, type[LeastNoiseError]] = {kind.__name__: kind for kind in (PlanError, UnsupportedError, EngineError)}
@@ -55,7 +55,14 @@ class SealedTable:
 
     engine = "duckdb"
 
-    def __init__(self, plan: Plan, blocks: Sequence[Block], *, scratch: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        blocks: Sequence[Block],
+        *,
+        scratch: str | PathLike[str] | None = None,
+        without_rows: bool = False,
+    ) -> None:
         why = seal.obstacle()
         if why is not None:
             raise UnsupportedError(f"The table is not scanned: {why}. Without the seal it can be, if you trust its files.")
@@ -67,7 +74,7 @@ class SealedTable:
         self._child: subprocess.Popen[bytes] | None = None
         try:
             self._child, self._orders, self._answers = _started()
-            self._tell(pickle.dumps((plan, self._blocks, str(self._folder.path))))
+            self._tell(pickle.dumps((plan, self._blocks, str(self._folder.path), without_rows)))
             self._answer("opened")
         except BaseException:
             self.close()
@@ -159,7 +166,7 @@ def child() -> None:
     seal.end_with_parent()
     _without_core_dumps()
     with _failures_said(say):
-        plan, blocks, folder = pickle.load(sys.stdin.buffer)
+        plan, blocks, folder, without_rows = pickle.load(sys.stdin.buffer)
         _warm_up(plan, blocks, folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of threads that a fork leaves behind, which is why it is done
@@ -167,7 +174,7 @@ def child() -> None:
         if alone == 0:
             with _failures_said(say):
                 seal.end_with_parent()
-                _count(plan, blocks, folder, say)
+                _count(plan, blocks, folder, say, without_rows)
             os._exit(0)
         os.waitpid(alone, 0)
     os._exit(0)  # without waiting for threads of libraries
@@ -183,13 +190,15 @@ def _failures_said(say: Callable[[str, Any], None]) -> Iterator[None]:
         say("failed", ["EngineError", f"The sealed scan failed ({type(error).__name__})."])
 
 
-def _count(plan: Plan, blocks: Sequence[Block], folder: str, say: Callable[[str, Any], None]) -> None:
+def _count(plan: Plan, blocks: Sequence[Block], folder: str, say: Callable[[str, Any], None], without_rows: bool = False) -> None:
     files = [os.path.abspath(path) for path in _source_files(plan)]
     logs = [path + ".wal" for path in files if os.path.exists(path + ".wal")]  # what DuckDB has not written to its file yet
     machine = [path for path in _MACHINE if os.path.exists(path)]
     seal.seal([*files, *logs, *machine], [folder], _listed(plan.source))
     table = open_table(plan, scratch=folder)
     rehearse(plan, table, blocks)
+    if not without_rows:
+        read_through(plan, table)
     say("opened", True)
     for line in sys.stdin.buffer:
         found = aggregate(plan, table, blocks[int(line)], lambda share: say("share", share))

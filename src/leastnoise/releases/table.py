@@ -52,6 +52,7 @@ from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFi
 from leastnoise.texts import shown
 
 _T = TypeVar("_T")
+_PARQUET_ADVICE = " If its files are damaged or not whole, write them again."
 _CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
 _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
@@ -96,7 +97,7 @@ class Table:
     engine: str
     close: Callable[[], None]
     advice: str = ""  # what may be wrong with the table where its engine fails
-    is_text: bool = False  # whether it is a file of lines, which may be broken anywhere
+    is_files: bool = False  # whether it is files and nothing computed from them: they may be broken anywhere
     collations: bool = True  # whether its texts may be compared otherwise than letter by letter
 
 
@@ -130,7 +131,10 @@ def _opened(source: Source, scratch: str | PathLike[str] | None) -> Table:
     if isinstance(source, Connection):
         return _at(ibis, source, scratch)
     if isinstance(source, Frame) and isinstance(source.frame, ibis.expr.types.Table):
-        return Table(source.frame, source.frame._find_backend(use_default=True).name, _nothing)
+        backend = source.frame._find_backend(use_default=True)
+        if backend.name == "pyspark":
+            return _of_spark(backend, source.frame, _nothing)
+        return Table(source.frame, backend.name, _nothing)
     if isinstance(source, Frame) and _library(source.frame) == "pyspark" and type(source.frame).__name__ == "DataFrame":
         return _spark_frame(ibis, source.frame)
     if isinstance(source, DuckDBTable):
@@ -181,7 +185,7 @@ def _in_spark(ibis: Any, table: str, scratch: str | PathLike[str] | None) -> Tab
         # To disconnect is to stop the session, and one that was there before is not ours to stop.
         if session.sparkContext.appName == name:
             close = _closing(connected, folder)
-        return Table(_named(connected, table), connected.name, close)
+        return _of_spark(connected, _named(connected, table), close)
     except BaseException:
         close()
         raise
@@ -197,10 +201,34 @@ def _spark_frame(ibis: Any, frame: Any) -> Table:
 
     try:
         connected = ibis.pyspark.connect(session)
-        return Table(connected.table(name), connected.name, close)
+        return _of_spark(connected, connected.table(name), close)
     except BaseException:
         close()
         raise
+
+
+def _of_spark(connected: Any, expression: Any, close: Callable[[], None]) -> Table:
+    is_files = _is_files_of_spark(connected, expression)
+    return Table(expression, connected.name, close, _PARQUET_ADVICE if is_files else "", is_files)
+
+
+def _is_files_of_spark(connected: Any, expression: Any) -> bool:
+    """Whether Spark would read files of typed columns, and compute nothing from them.
+
+    A view may fail on the values of a row, and other formats may, where a text is no number: whether those can be read to their
+    end is a matter of the rows.
+    """
+    try:
+        frame = connected._session.sql(connected.compile(expression))
+        plan = frame._jdf.queryExecution().optimizedPlan()
+        if plan.getClass().getSimpleName() != "LogicalRelation":
+            return False
+        relation = plan.relation()
+        if relation.getClass().getSimpleName() != "HadoopFsRelation":
+            return False
+        return relation.fileFormat().getClass().getSimpleName() in ("ParquetFileFormat", "OrcFileFormat")
+    except Exception:  # Spark Connect shows no plan; what is wrong with the table is said by whoever asks for its columns
+        return False
 
 
 def _duckdb_table(source: DuckDBTable, scratch: str | PathLike[str] | None) -> Table:
@@ -228,8 +256,8 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
     is_csv = isinstance(source, CsvFile)
     reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else duck.parquet(connected.con, paths)
     connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
-    advice = _CSV_ADVICE if is_csv else ""
-    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, is_csv, collations=False)
+    advice = _CSV_ADVICE if is_csv else _PARQUET_ADVICE
+    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, True, collations=False)
 
 
 def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
@@ -391,20 +419,31 @@ def _type_name(kind: Any) -> str:
 # Queries
 
 
-def rehearse(plan: Plan, table: Table, blocks: Sequence[Block], progress: Callable[[float], None] | None = None) -> None:
-    """Let everything fail that can fail before the rows are counted, while it costs nothing.
-
-    Every query is built and run on no rows. A file of lines is read once to its end and forgotten:
-    whether it is UTF-8 with as many fields in each line as columns is a matter of its form. A
-    neighbouring table is a table too, so for every table that is one the answer is the same.
-    """
+def rehearse(plan: Plan, table: Table, blocks: Sequence[Block]) -> None:
+    """Build every query and run it on no rows: what fails without a row fails now, while it costs nothing."""
     nothing = replace(table, expression=table.expression.filter(extra("ibis", "tables").literal(False)))
     for block in blocks:
         aggregate(plan, nothing, block)
-    if table.is_text:
-        read = {f"ln_read{i}": table.expression[name].count() for i, name in enumerate(plan.columns)}
-        whole = table.expression.aggregate(**(read or {"ln_read": table.expression.count()}))
-        _withheld("reading the lines of the file", lambda: executed(whole, table.engine, progress), table.advice)
+
+
+def read_through(plan: Plan, table: Table, progress: Callable[[float], None] | None = None) -> None:
+    """Read the files of a table once to their end and forget them: what is broken fails now, while it costs nothing.
+
+    Whether a CSV file is UTF-8 with as many fields in each line as columns, and whether the pages of a
+    Parquet file can be unpacked, is a matter of form. A neighbouring table is a table too, so for every
+    table that is one the answer is the same. What is computed by a view is not: no row of it is read here.
+    """
+    if not table.is_files:
+        return
+    columns = [table.expression[name] for name in plan.columns]
+    counted = {f"ln_read{i}": column.count() for i, column in enumerate(columns) if _is_plain(column.type())}
+    whole = table.expression.aggregate(**(counted or {"ln_read": table.expression.count()}))
+    _withheld("reading the table's files to their end", lambda: executed(whole, table.engine, progress), table.advice)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether every value of the type can be read: Spark refuses some dates of old files."""
+    return bool(kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_boolean())
 
 
 def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
