@@ -278,6 +278,8 @@ def count_of_types(cells: int, releases: int) -> int:
 
 def _types(cells: Sequence[Cell], releases: int) -> list[Cell]:
     """n!·∏ p^k/k! for every way to write n as a sum of one k for each cell."""
+    if releases == 1:
+        return list(cells)
     scale = arb(math.factorial(releases))
     powers = []
     for cell in cells:
