@@ -26,6 +26,9 @@ def geometric(loss: float) -> LatticeNoise:
 @pytest.mark.parametrize(
     ("loss", "releases", "delta"),
     [
+        (0.1, 1, 1e-2),
+        (1e-5, 1, 1e-9),
+        (3.0, 1, 1e-30),
         (0.1, 2, 1e-2),
         (0.1, 2, 1e-30),
         (1e-3, 50, 1e-3),
@@ -256,6 +259,27 @@ def test_delta_next_to_the_mass_of_infinite_loss(releases: int) -> None:
     assert all(a >= b > 0 for a, b in itertools.pairwise(found))
     assert found[0] <= releases * 20.0 * (1 + 1e-9)
     assert loss.epsilon(loss._infinite) == math.inf
+    assert min(_lowers_next_to_infinite_loss(loss)) > 0.999 * found[1]
+
+
+@pytest.mark.parametrize(
+    ("light", "releases", "epsilon"), [(3.8791707979854384e-11, 3, 73.998), (0.15075921067135908, 65, 157.35), (1e-3, 1, 7.6)]
+)
+def test_lower_bounds_next_to_the_mass_of_infinite_loss(light: float, releases: int, epsilon: float) -> None:
+    """Nothing was known, (0, inf), where δ is that mass up to its rounding, and (73.998, 73.998) a hair above."""
+    law = LatticeNoise([1.0 - light, light], None, domain="integer")
+    loss = PrivacyLoss.of(law).compose(releases)
+    found = _lowers_next_to_infinite_loss(loss)
+    assert min(found) > 0.999 * epsilon
+    assert max(found) <= releases * math.log(2.0 * (1.0 - light) / light)  # its largest finite loss
+    assert loss.epsilon_bounds(loss._certainly_infinite * (1 - 1e-6)) == (math.inf, math.inf)
+
+
+def _lowers_next_to_infinite_loss(loss: PrivacyLoss) -> list[float]:
+    """Lower bounds on ε from just below the least that the mass of infinite loss can be to just above the most."""
+    certain, most = loss._certainly_infinite, loss._infinite
+    deltas = [certain + share * (most - certain) for share in (0.0, 1e-3, 0.5, 0.999, 1.0, 1.0 + 1e-5)]
+    return [loss.epsilon_bounds(delta).lower for delta in deltas]
 
 
 def test_lower_bounds_of_unbounded_loss_are_rounded_down() -> None:
@@ -344,3 +368,18 @@ def test_lower_bounds_count_one_direction_for_all_releases():
     ending = TableLoss(np.zeros(1), np.log([0.9]), infinite=0.1)
     pair = tuple((WorstOf(tables, chosen_anew=False), 1) for tables in ((ending, harmless), (harmless, ending)))
     assert PrivacyLoss(pair).delta_bounds(1.0).lower <= 0.1
+
+
+# --- losses whose e^ε is no float
+
+
+@pytest.mark.parametrize(("masses", "shift"), [([1.0, 8e-310, 1.6e-199], 2), ([1.0, 2e-310, 2e-300, 2e-200], 1)])
+def test_losses_beyond_the_largest_exponential(masses: list[float], shift: int) -> None:
+    """Laws that rise, with losses of 714: composed, they warned "overflow encountered in exp" and were refused."""
+    law = LatticeNoise(masses, None, domain="integer", dimension=2)
+    loss = PrivacyLoss.of(law, shift)
+    assert isinstance(loss.parts[0][0], WorstOf)
+    assert loss._highest > 710.0
+    for epsilon in (0.0, 1.0, 400.0, 700.0):
+        assert loss.compose(2).delta(epsilon) >= loss.delta(epsilon)
+    assert loss.compose(2).delta(2.0 * loss._highest) < 1e-190

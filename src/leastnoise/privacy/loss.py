@@ -173,10 +173,20 @@ class PrivacyLoss:
         if upper == 0.0:
             return 0.0
         if not math.isfinite(upper):
-            return math.inf if self._certainly_infinite > delta else 0.0
+            return math.inf if self._certainly_infinite > delta else self._beside_infinite_lower(delta)
         if (loss := self._exact) is not None:
             return _least(lambda e: float(loss.profile_lower(e)) <= delta, self._highest) * (1.0 - 1e-12)
         return self._without_top(delta)._composed_epsilon_lower(delta, upper)
+
+    def _beside_infinite_lower(self, delta: float) -> float:
+        """Where δ is the mass of infinite loss up to its rounding: what the next δ above it needs, for ε falls as δ grows."""
+        above = math.nextafter(self._infinite, math.inf)
+        if not delta < above < 1.0:
+            return 0.0
+        try:
+            return self._epsilon_lower(above, self._epsilon_upper(above))
+        except AccountingError:
+            return 0.0
 
     def _composed_epsilon_lower(self, delta: float, upper: float) -> float:
         found = self._lower_window(upper * (1.0 - 1e-9))

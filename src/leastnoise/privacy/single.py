@@ -427,9 +427,9 @@ class WorstOf:
     def table(self, pitch: float, low: float, high: float) -> TableLoss:
         """Connect-the-Dots on the multiples of a width ≤ `pitch` that has the largest loss on its grid.
 
-        The profile f is linear in x = e^ε between grid points; the Q-mass at a point is the change of slope. For a symmetric pair
-        the point −ε carries e^(−ε) times the mass of ε, so only ε ≥ 0 is computed. Rounding of the second differences is mended
-        by comparing the profile of the result with f and scaling up.
+        The profile f is linear in x = e^ε between grid points; the Q-mass at a point is the change of slope, its P-mass e^ε times
+        that. For a symmetric pair the point −ε carries e^(−ε) times the mass of ε, so only ε ≥ 0 is computed. Rounding of the
+        second differences is mended by comparing the profile of the result with f and scaling up.
         """
         if self.largest <= 0.0:
             return TableLoss(np.zeros(1), np.zeros(1), self.infinite, self.deviation)
@@ -439,12 +439,12 @@ class WorstOf:
         grid: Floats = np.asarray(width * np.arange(cells + 1), dtype=np.float64)
         profile = self._finite_envelope(grid)
         profile[-1] = 0.0  # the last point is the largest loss, up to the rounding of the grid
-        fall = -np.diff(profile) / (np.exp(grid[:-1]) * math.expm1(width))  # −slope on [grid_i, grid_{i+1}]
         # From −width to 0: f(−ε) = 1 − e^(−ε) + e^(−ε) f(ε), with P of total 1 − infinite.
         mirror = (1.0 - self.infinite) * -math.expm1(-width) + math.exp(-width) * profile[1]
-        first_fall = (mirror - profile[0]) / -math.expm1(-width)
-        q = np.maximum(np.concatenate([[first_fall], fall]) - np.concatenate([fall, [0.0]]), 0.0)
-        p = np.concatenate([q[:0:-1], [q[0]], q[1:] * np.exp(grid[1:])])
+        # −slope on [ε − width, ε] times e^ε: e^ε alone is no float beyond ε = 709.
+        fall = -np.diff(np.concatenate([[mirror], profile])) / -math.expm1(-width)
+        mass = np.maximum(fall - math.exp(-width) * np.concatenate([fall[1:], [0.0]]), 0.0)
+        p = np.concatenate([(mass * np.exp(-grid))[:0:-1], mass])
         loss = np.concatenate([-grid[:0:-1], grid])
         with np.errstate(divide="ignore"):
             result = TableLoss(loss, np.log(p))
