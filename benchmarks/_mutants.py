@@ -276,7 +276,11 @@ MUTANTS: list[Mutant] = [
             "the moments of the mirrored half",
         ),
         ("part = np.clip(width - above, 0.0, width)", "part = np.clip(above, 0.0, width)", "losses are rounded down"),
-        ("return max(value - error, 0.0) * (1.0 - _ROUNDING)", "return (value + error) * (1.0 + 1e-9)", "the lower bound is none"),
+        (
+            "return max(value - error - faint, 0.0) * (1.0 - _ROUNDING)",
+            "return (value + error) * (1.0 + 1e-9)",
+            "the lower bound is none",
+        ),
         (
             "both = weight * np.exp(shape - top) * (1.0 + np.exp",
             "both = weight * np.exp(shape - top) * (2.0 + np.exp",

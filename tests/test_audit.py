@@ -7,11 +7,13 @@ import itertools
 import math
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve
 
 pytest.importorskip("flint", reason="python-flint is not installed: pip install 'leastnoise[oracles]'")
 
@@ -19,7 +21,7 @@ import benchmarks.audit as audit
 from benchmarks.audit import oracles, spheres, theirs
 from benchmarks.audit.oracles import Pair, Sphere, exact
 from benchmarks.audit.tally import Book, Row, least_epsilon
-from flint import ctx
+from flint import arb, ctx
 
 from leastnoise import LatticeNoise, PrivacyLoss
 from leastnoise.privacy.loss import Bounds
@@ -64,7 +66,9 @@ def test_no_privacy_number_is_on_the_wrong_side():
     assert not audit.violations(book), audit.violations(book)[0]
     expected = ROWS + [row for row, module in ADAPTERS.items() if _is_there(module)]
     assert {row for row in expected if book[row].ours.checks == 0} == set()
-    assert sum(row.ours.checks for row in book.rows.values()) > 800
+    checks, undecided = (sum(getattr(row.ours, name) for row in book.rows.values()) for name in ("checks", "undecided"))
+    assert checks > 800
+    assert undecided < 0.01 * checks
     text = audit.table(book)
     assert all(row in text for row in expected)
 
@@ -121,6 +125,43 @@ def test_an_error_that_is_not_ours_and_a_lower_bound_above_the_truth_are_violati
     assert len(row.ours.violations) == 6
     assert row.ours.excess(1.0) == pytest.approx(2.0**-80)
     assert Book()["new"].ours.checks == 0
+
+
+@pytest.mark.parametrize(
+    "truth", [arb("nan"), arb("+inf"), arb(0.5, 1.0), arb(0.5, math.inf)], ids=["nan", "inf", "wide", "endless"]
+)
+def test_what_the_exact_number_does_not_decide_is_no_check(truth):
+    """NaN passed as a check: a tenth of the δ of compositions and an eighth of the ε of Laplace noise had not been looked at."""
+    row = Row("some")
+    row.upper(0.5, truth, "upper")
+    row.upper(math.inf, arb("nan"), "upper")
+    row.lower(0.5, truth, "lower")
+    row.epsilon(1.0, 0.5, lambda _: truth, "epsilon")
+    row.epsilon(math.inf, 0.5, lambda _: truth, "epsilon")
+    row.epsilon_lower(1.0, 0.5, lambda _: truth, "epsilon")
+    row.upper(0.5, truth, "upper", of=row.theirs)
+    assert (row.ours.checks, row.ours.undecided, row.theirs.checks, row.theirs.undecided) == (0, 6, 0, 1)
+    assert not row.ours.violations
+    assert row.ours.unanswered == 0
+    book = Book()
+    book.rows["some"] = row
+    assert audit.table(book).splitlines()[-1].split("|")[1].split() == ["0", "0", "6", "0"]
+
+
+def test_what_is_decided():
+    row = Row("some")
+    row.upper(0.5, arb(0.4, 0.05), "wide, and still below")
+    row.upper(0.1, exact(0.1), "the same number")
+    row.upper(0.1, exact(0.1) + arb(0, 2.0**-90), "the same as far as floats go")
+    row.upper(math.inf, exact(0.1), "no answer")
+    assert (row.ours.checks, row.ours.undecided, row.ours.unanswered, len(row.ours.violations)) == (4, 0, 1, 0)
+    row.lower(0.0, exact(0.1), "always true, and no check")
+    row.epsilon_lower(0.0, 0.1, lambda _: exact(0.1), "always true, and no check")
+    assert (row.ours.checks, row.ours.undecided) == (4, 0)
+    for judged in (lambda: row.upper(math.nan, arb("nan"), "NaN"), lambda: row.lower(math.nan, arb("nan"), "NaN")):
+        before = len(row.ours.violations)
+        judged()
+        assert len(row.ours.violations) == before + 1
 
 
 def test_least_epsilon_is_found_from_above():
@@ -184,6 +225,44 @@ def test_laplace_compositions_are_convolutions():
     twice = one(epsilon - ratio) / 2 + one(epsilon + ratio) * mp.exp(-ratio) / 2 + density
     assert float(oracles.laplace_delta(ratio, 2, epsilon)) == pytest.approx(float(twice), rel=1e-12)
     assert float(oracles.laplace_delta(ratio, 1, epsilon)) == pytest.approx(float(one(epsilon)), rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.8, 3.0, 116.77])
+@pytest.mark.parametrize(("releases", "share"), [(1, 0.0), (3, 0.0), (3, 1.0), (3, -1.0), (4, 0.0), (4, 0.37), (3, 3.0), (3, 4.0)])
+def test_laplace_compositions_at_their_knots(scale, releases, share):
+    """ε at a whole number of losses is a knot of the spline: NaN where sensitivity/scale is no binary fraction.
+
+    Against the law of one loss on 4001 points, convolved: the trapezium rule.
+    """
+    ratio = 1 / exact(scale)
+    found = oracles.laplace_delta(ratio, releases, share * ratio)
+    assert found.is_finite()
+    assert found.rad() < 1e-60
+    size, half = 1.0 / scale, 2000
+    middle = size * np.arange(-half, half + 1) / half
+    density = 0.25 * np.exp(0.5 * (middle - size)) * (size / half)
+    density[[0, -1]] *= 0.5
+    density[0] += 0.5 * math.exp(-size)
+    density[-1] += 0.5
+    law = np.array([1.0])
+    for _ in range(releases):
+        law = fftconvolve(law, density)
+    loss = size * (np.arange(law.size) - releases * half) / half
+    direct = float(law @ np.maximum(-np.expm1(np.minimum(share * size - loss, 0.0)), 0.0))
+    assert float(found) == pytest.approx(direct, rel=1e-5, abs=1e-12)
+    assert found.contains(0) == (share >= releases)
+
+
+def test_a_probability_of_some_release_next_to_nothing_and_next_to_one():
+    """The power of 1 − p was NaN where the enclosure of p held 1, and had no digits where p was below 2^−320."""
+    tiny, nearly = exact(1e-300), 1 - exact(2.0**-400)
+    assert float(oracles.ever(tiny, 3) / tiny) == pytest.approx(3.0, rel=1e-15)
+    assert oracles.ever(nearly, 3).contains(1)
+    assert oracles.ever(exact(0.75), 5).contains(1 - exact(Fraction(1, 4**5)))
+    apart = LatticeNoise([1.0, 2e-200], None, domain="integer")
+    whole = oracles.composed([(oracles.pairs_of(apart, 2)[-1], 2)])
+    assert whole.delta(0.0).is_finite()
+    assert whole.delta(0.0) > 1 - exact(2.0**-200)
 
 
 @pytest.mark.parametrize(("d", "distance", "epsilon"), [(2, 1.4, 0.5), (3, 0.8, 0.0), (5, 3.0, 1.9)])

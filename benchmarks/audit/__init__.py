@@ -6,7 +6,8 @@ mathematics; see `oracles`. The cases are hostile on purpose: losses next to kin
 2^−128, tails next to 1, combs, empty shells, subnormal masses.
 
 A violation is an upper bound below the exact value, or a lower bound above it, by however little, or an error that is not one of
-the package's own. The excess of an upper bound is the share of the exact value by which it is above; of a δ it is that or the share
+the package's own. A number that the exact one, a midpoint and a radius, neither confirms nor refutes is no check: it is counted
+as open. The excess of an upper bound is the share of the exact value by which it is above; of a δ it is that or the share
 of ε by which the exact δ would be moved, whichever is less. Excesses are recorded for δ from 1e-30 to 0.9.
 
 dp_accounting 0.6 is asked for the same numbers where it has them, at its default pitch, unless its grid would have more than two
@@ -95,9 +96,9 @@ def violations(book: Book) -> list[Violation]:
 
 def table(book: Book) -> str:
     """The rows as text."""
-    side = f"{'checks':>7} {'below':>5} {'none':>5} {'median':>8} {'99 %':>8} {'worst':>8} {'CPU s':>7}"
+    side = f"{'checks':>7} {'below':>5} {'open':>5} {'none':>5} {'median':>8} {'99 %':>8} {'worst':>8} {'CPU s':>7}"
     lines = [
-        f"{'':35} | {'leastnoise: excess of the upper bound':51} | {'oracle':>7} | dp_accounting 0.6",
+        f"{'':35} | {'leastnoise: excess of the upper bound':{len(side)}} | {'oracle':>7} | dp_accounting 0.6",
         f"{'':35} | {side} | {'CPU s':>7} | {side} {'short':>8}",
     ]
     for row in book.rows.values():
@@ -105,13 +106,14 @@ def table(book: Book) -> str:
         lines.append(f"{row.kind:35} | {_columns(row.ours)} | {row.oracle_seconds:7.1f} | {theirs}".rstrip())
     ours = [row.ours for row in book.rows.values()]
     checks, wrong = sum(side.checks for side in ours), sum(len(side.violations) for side in ours)
-    lines.append(f"{'all':35} | {checks:7} {wrong:5} {sum(side.unanswered for side in ours):5}")
+    undecided, unanswered = sum(side.undecided for side in ours), sum(side.unanswered for side in ours)
+    lines.append(f"{'all':35} | {checks:7} {wrong:5} {undecided:5} {unanswered:5}")
     return "\n".join(lines)
 
 
 def _columns(side: Side) -> str:
     excesses = " ".join(_number(side.excess(share)) for share in (0.5, 0.99, 1.0))
-    return f"{side.checks:7} {len(side.violations):5} {side.unanswered:5} {excesses} {side.seconds:7.1f}"
+    return f"{side.checks:7} {len(side.violations):5} {side.undecided:5} {side.unanswered:5} {excesses} {side.seconds:7.1f}"
 
 
 def _number(value: float | None) -> str:

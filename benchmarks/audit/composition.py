@@ -19,6 +19,7 @@ from benchmarks.audit.oracles import (
     binomial_delta,
     composed,
     count_of_types,
+    ever,
     exact,
     gaussian_delta,
     laplace_delta,
@@ -97,7 +98,7 @@ def two_losses(book: Book, random: Random) -> None:
     pair = pairs_of(noise, 1)[0]
     low, high = pair.cells
     if near is not None:
-        lost = float(1 - (1 - pair.infinite) ** n)
+        lost = float(ever(pair.infinite, n))
         near = [math.nextafter(lost, 1.0), lost * (1 + 1e-9), lost * (1 + 1e-5), lost * 1.1, lost * (1 - 1e-9)]
 
     def delta_at(epsilon: Number) -> arb:

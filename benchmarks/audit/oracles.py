@@ -264,12 +264,22 @@ def largest(values: Iterable[arb]) -> arb:
 def composed(parts: Sequence[tuple[Pair, int]]) -> Pair:
     """Every sequence of outcomes, counted by how often each cell occurs: exact, for few cells or few releases."""
     total = [Cell(arb(1), arb(1))]
-    finite = arb(1)
+    infinite = arb(0)
     for pair, count in parts:
         counted = _types(pair.cells, count)
         total = [Cell(a.p * b.p, a.q * b.q) for a in total for b in counted]
-        finite *= (1 - pair.infinite) ** count
-    return Pair(Pair.of(total).cells, 1 - finite if any(not pair.infinite.is_zero() for pair, _ in parts) else arb(0))
+        infinite += (1 - infinite) * ever(pair.infinite, count)
+    return Pair(Pair.of(total).cells, infinite)
+
+
+def ever(probability: arb, releases: int) -> arb:
+    """1 − (1 − p)^n, to all digits of a small p and of one next to 1."""
+    if probability < 0.5:
+        return -(releases * (-probability).log1p()).expm1()
+    never, square, left = arb(1), 1 - probability, releases
+    while left:  # flint's power of a ball that holds 0 is NaN
+        never, square, left = never * square if left % 2 else never, square * square, left // 2
+    return 1 - never
 
 
 def count_of_types(cells: int, releases: int) -> int:
@@ -331,7 +341,7 @@ def binomial_delta(low: Cell, high: Cell, infinite: arb, releases: int, epsilon:
             break
         p = p * odds_p * (n - k) / (k + 1)
         q = q * odds_q * (n - k) / (k + 1)
-    return total + 1 - (1 - infinite) ** n
+    return total + ever(infinite, n)
 
 
 def after(two: Pair, releases: int, delta: Callable[[arb], arb], epsilon: Number) -> arb:
@@ -344,7 +354,7 @@ def after(two: Pair, releases: int, delta: Callable[[arb], arb], epsilon: Number
         loss = k * two.losses[1] + (releases - k) * two.losses[0]
         total += p * delta(exact(epsilon) - loss)
         p = p * (high.p / low.p) * (releases - k) / (k + 1)
-    return total + 1 - (1 - two.infinite) ** releases
+    return total + ever(two.infinite, releases)
 
 
 def gaussian_delta(mu: Number, epsilon: Number) -> arb:
@@ -381,13 +391,13 @@ def _laplace_inside(size: arb, m: int, gap: arb) -> arb:
         return (1 - gap.exp()).nonnegative_part()
     top = m * size
     low = gap.max(-top)
-    if not low < top:
+    if low >= top:
         return arb(0)
     total = arb(0)
     for i in range(m + 1):
         knot = 2 * size * i - top
         start = low.max(knot)
-        if not start < top:
+        if start >= top:
             break
         # y = s − knot runs from start − knot to top − knot.
         up = (knot / 2).exp() * _power_exponential(m - 1, arb(1) / 2, start - knot, top - knot)
@@ -401,8 +411,9 @@ def _power_exponential(power: int, rate: arb, low: arb, high: arb) -> arb:
 
     def antiderivative(y: arb) -> arb:
         term, total = arb(1) / rate, arb(0)
-        for k in range(power, -1, -1):  # e^(ry) Σ_k (−1)^(n−k) n!/(k!) y^k / r^(n−k+1)
-            total += term * y**k
+        # e^(ry) Σ_k (−1)^(n−k) n!/(k!) y^k / r^(n−k+1), without powers: flint's y**k is NaN for a ball that holds 0, as a knot is.
+        for k in range(power, -1, -1):
+            total = total * y + term
             term *= -k / rate
         return total * (rate * y).exp()
 
@@ -446,7 +457,7 @@ class LatticeLoss:
         return LatticeLoss(arb_poly(masses), lowest, step, slack, pair.infinite)
 
     def composed(self, releases: int) -> LatticeLoss:
-        infinite = 1 - (1 - self.infinite) ** releases
+        infinite = ever(self.infinite, releases)
         return LatticeLoss(self.p**releases, releases * self.lowest, self.step, releases * self.slack, infinite)
 
     @cached_property

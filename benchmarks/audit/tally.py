@@ -21,6 +21,7 @@ DeltaAt = Callable[[Number], arb]
 USUAL = (1e-30, 0.9)  # the δ whose excesses are recorded; beyond, only violations count
 _FAR = 1e7  # an ε beyond every finite loss asked about here
 _NARROW = 1e-9  # an excess is recorded where the exact value is known at least this well
+_SAME = 2.0**-60  # an enclosure this narrow around a float says that they agree, though not which of the two is less
 _SHARES = [10.0**-digits for digits in range(15, 0, -1)]
 
 
@@ -44,6 +45,7 @@ class Side:
     """One accountant's part of a row: ours, or dp_accounting's."""
 
     checks: int = 0
+    undecided: int = 0  # no check: the enclosure of the exact value neither confirms nor refutes the number
     unanswered: int = 0  # refused with a reason, failed, or +inf where the truth is finite
     seconds: float = 0.0
     excesses: list[float] = field(default_factory=list)
@@ -60,10 +62,25 @@ class Side:
         ordered = sorted(self.excesses)
         return ordered[min(math.ceil(share * len(ordered)), len(ordered)) - 1] if ordered else None
 
+    def decides(self, value: float, truth: arb) -> bool:
+        """Whether the enclosure tells `value` from the exact number, or is within 2^−60 of it; counted either way."""
+        decided = truth.is_finite() and (
+            not math.isfinite(value)
+            or bool(exact(value) < truth)
+            or bool(exact(value) > truth)
+            or bool(abs(truth - exact(value)) <= exact(_SAME) * abs(exact(value)))
+        )
+        self.checks += decided
+        self.undecided += not decided
+        return decided
+
 
 @dataclass
 class Row:
-    """One kind of check: ask for a number with `ask`, hand the exact one to `upper`, `lower`, `epsilon` or `holds`."""
+    """One kind of check: ask for a number with `ask`, hand the exact one to `upper`, `lower`, `epsilon` or `holds`.
+
+    What the exact one does not decide is no check, and neither is a lower bound of 0, which is always true.
+    """
 
     kind: str
     ours: Side = field(default_factory=Side)
@@ -122,18 +139,13 @@ class Row:
         A δ at some ε comes with its `profile`, (ε, δ(·)): next to a kink δ falls by orders of magnitude within a rounding of ε, so
         its excess is the share by which either δ or ε is off, whichever is less.
         """
-        if claimed is None:
-            return
         side = self.ours if of is None else of
-        if math.isnan(claimed) and side is self.theirs:
-            side.unanswered += 1
+        if claimed is None or self._is_nan(claimed, what, side) or not side.decides(claimed, truth):
             return
-        side.checks += 1
-        if math.isnan(claimed) or surely_below(claimed, truth):
-            short = math.nan if math.isnan(claimed) else float(1 - exact(claimed) / truth)
-            side.violations.append(Violation(what, repr(claimed), truth.str(25), short))
+        if surely_below(claimed, truth):
+            side.violations.append(Violation(what, repr(claimed), truth.str(25), float(1 - exact(claimed) / truth)))
         elif claimed == math.inf:
-            side.unanswered += truth.is_finite()
+            side.unanswered += 1
         elif record and truth > 0 and truth.rad() <= exact(_NARROW) * truth.mid():
             excess = max(float(exact(claimed) / truth - 1), 0.0)
             if profile is not None:
@@ -143,7 +155,7 @@ class Row:
                 for share in _SHARES if excess > _NARROW else []:
                     if share >= excess:
                         break
-                    if not delta_at(epsilon - share * abs(epsilon)) < exact(claimed):
+                    if delta_at(epsilon - share * abs(epsilon)) >= exact(claimed):
                         excess = share
                         break
             side.record(excess, what)
@@ -156,26 +168,26 @@ class Row:
 
     def lower(self, claimed: float | None, truth: arb, what: str) -> None:
         """A lower bound: never above the truth."""
-        if claimed is None:
+        if claimed is None or claimed == 0.0 or self._is_nan(claimed, what, self.ours):
             return
-        self.ours.checks += 1
-        if math.isnan(claimed) or surely_above(claimed, truth):
+        if self.ours.decides(claimed, truth) and surely_above(claimed, truth):
             self.ours.violations.append(Violation(what + ", lower bound", repr(claimed), truth.str(25)))
 
     def epsilon(self, claimed: float | None, delta: float, delta_at: DeltaAt, what: str, *, of: Side | None = None) -> None:
         """An ε for δ: the exact δ(ε) must not exceed δ. The excess is measured from the least ε of which that is true."""
-        if claimed is None:
-            return
         side = self.ours if of is None else of
+        if claimed is None or self._is_nan(claimed, what, side):
+            return
         start = time.process_time()
         try:
             if claimed == math.inf:
-                side.unanswered += not delta_at(_FAR) > exact(delta)  # where the loss is unbounded so often, +inf is the truth
-                side.checks += 1
+                there = delta_at(_FAR)  # where the loss is unbounded more often than δ, +inf is the truth
+                side.unanswered += side.decides(delta, there) and not there > exact(delta)
                 return
             there = delta_at(claimed)
-            side.checks += 1
-            if math.isnan(claimed) or there > exact(delta):
+            if not side.decides(delta, there):
+                return
+            if there > exact(delta):
                 short = float(1 - exact(delta) / there)
                 side.violations.append(Violation(what, repr(claimed), f"delta({claimed!r}) = {there.str(20)}", short))
             elif USUAL[0] <= delta <= USUAL[1]:
@@ -187,15 +199,23 @@ class Row:
 
     def epsilon_lower(self, claimed: float | None, delta: float, delta_at: DeltaAt, what: str) -> None:
         """A lower bound on ε: the exact δ just below it must not be under δ."""
-        if claimed is None:
+        if claimed is None or claimed == 0.0 or self._is_nan(claimed, what, self.ours):
             return
-        self.ours.checks += 1
-        if claimed > 0.0:
-            start = time.process_time()
-            there = delta_at(exact(min(claimed, _FAR)) * (1 - exact(2.0**-60)))
-            self.oracle_seconds += time.process_time() - start
-            if there < exact(delta):
-                self.ours.violations.append(Violation(what + ", lower bound", repr(claimed), f"delta there = {there.str(20)}"))
+        start = time.process_time()
+        there = delta_at(exact(min(claimed, _FAR)) * (1 - exact(2.0**-60)))
+        self.oracle_seconds += time.process_time() - start
+        if self.ours.decides(delta, there) and there < exact(delta):
+            self.ours.violations.append(Violation(what + ", lower bound", repr(claimed), f"delta there = {there.str(20)}"))
+
+    def _is_nan(self, claimed: float, what: str, side: Side) -> bool:
+        """Ours is never NaN, whatever the truth; theirs is an answer that was not had."""
+        if not math.isnan(claimed):
+            return False
+        if side is self.theirs:
+            side.unanswered += 1
+        else:
+            self.holds(False, what, claimed, "a number")
+        return True
 
     def holds(self, condition: bool, what: str, claimed: object = "", truth: object = "") -> None:
         """A statement that is true or not."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import whole_range
 from scipy.optimize import linprog
 
 from leastnoise import DesignError, InvalidParameterError, PrivacyLoss, design, gaussian, laplace, staircase
@@ -121,6 +122,8 @@ def test_known_laws_of_the_same_cost_need_no_less(cost: Cost, delta: float) -> N
         ({"delta": 1e-6, "sigma": 0.03, "batch": 3}, quadratic()),
         ({"delta": 1e-6, "sigma": 12.0, "batch": 60, "domain": "integer"}, quadratic()),
         ({"delta": 1e-6, "sigma": 0.02, "compositions": 3}, quadratic()),
+        ({"delta": 1e-6, "sigma": 6.0, "batch": 3, "compositions": 3}, absolute()),
+        ({"delta": 1e-6, "sigma": 1.2, "batch": 3, "compositions": 3}, power(4.0)),
     ],
 )
 def test_sigma_to_epsilon_and_back(request_: dict[str, Any], cost: Cost) -> None:
@@ -298,6 +301,24 @@ def test_a_joint_release_beyond_the_program_ends_too(monkeypatch: pytest.MonkeyP
 
 
 # What cannot be had
+
+
+def test_the_table_counts_as_refused_what_says_what_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any error of the package passed for a refusal."""
+    assert "at most 20.03" in whole_range.measured({"delta": 3e-9, "epsilon": 50.0, "cost": quadratic()}).found
+
+    def fails(**request: Any) -> Design:
+        raise DesignError("No law was found.")
+
+    monkeypatch.setattr(whole_range, "design", fails)
+    with pytest.raises(DesignError, match="No law was found"):
+        whole_range.measured({"delta": 3e-9, "epsilon": 50.0, "cost": quadratic()})
+
+
+def test_the_table_has_several_answers_and_releases_at_other_costs() -> None:
+    kinds = {whole_range.kind(request) for request in whole_range.requests(quick=True)}
+    assert {"3 answers, 3 releases, cost |z|^1", "3 answers, 3 releases, cost |z|^4"} <= kinds
+    assert {"one answer, cost |z|^2", "one answer, real", "60 answers, integer", "one answer, 30 releases, real"} <= kinds
 
 
 def test_a_bounded_cost_says_where_it_ends() -> None:

@@ -251,3 +251,12 @@ def test_two_releases_at_tiny_delta_have_the_sum_of_their_largest_losses():
     noise = sphere(8.0, 2)
     loss = PrivacyLoss.of(noise).compose(2)
     assert loss.epsilon(1e-20) == pytest.approx(2 * ball_loss(noise, 1.0).largest, rel=1e-11)
+
+
+def test_a_delta_below_the_range_of_floats_is_not_nothing():
+    """δ = 3.02e-537 was stated as 0, at an ε that is 7.5e-10 below the largest loss."""
+    loss = PrivacyLoss.of(BallNoise(0.04661556873801303, 100, 0.1), 1.0)
+    epsilon = 214.52060490046367
+    lower, upper = loss.delta_bounds(epsilon)
+    assert lower == 0.0 < upper < 1e-300
+    assert loss.delta(loss._highest) == 0.0

@@ -25,6 +25,7 @@ SETTINGS = {
     "sums of an odd unit": Setting(None, 2.0, 1e-5, 4, True, 0.3, "real"),
     "one sum": Setting(1.0, None, 1e-6, 1, False, 250.0, "real"),
     "sphere": Setting(None, 30.0, 1e-6, 80, True, 1.0, "real"),
+    "rounded sphere": Setting(1.0, None, 1e-6, 60, True, 1.0, "integer"),
 }
 
 

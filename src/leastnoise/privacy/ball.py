@@ -29,7 +29,7 @@ from scipy import special
 
 from leastnoise.ball import BallNoise
 from leastnoise.errors import AccountingError
-from leastnoise.privacy.single import LOSS_ROUNDING, ULP, TableLoss
+from leastnoise.privacy.single import LOSS_ROUNDING, SMALLEST, ULP, TableLoss
 from leastnoise.shells import Floats
 from leastnoise.steps import public_pitch
 
@@ -171,9 +171,10 @@ class BallLoss:
             return np.asarray(math.log(2.0) + 2.0 * self.half * sine * reach, dtype=np.float64)
 
         error = float(np.sum(self._error(16, lower, upper_ends, factor))) + (self._beyond(first) if first > 0 else 0.0)
+        faint = 4.0 * SMALLEST * (u.size + 1)  # below the normal range each term is rounded by a unit in each of its factors
         if not upper:
-            return max(value - error, 0.0) * (1.0 - _ROUNDING)
-        return (value + error) * (1.0 + _ROUNDING)
+            return max(value - error - faint, 0.0) * (1.0 - _ROUNDING)
+        return (value + error) * (1.0 + _ROUNDING) + faint
 
     # The density of u and its panels
 
