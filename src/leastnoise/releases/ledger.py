@@ -166,7 +166,7 @@ class Ledger:
             if not last and self._prices.closed(connection, after):
                 raise LedgerError(
                     f"The release is refused: it is within the budget of {name!r}, but nothing could be released after it: "
-                    f"{why_last(after)}. If it is meant to be the last, say so: --last, or last=True."
+                    f"{why_last(after)}. If it is meant to be the last, say so: last=True."
                 )
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
