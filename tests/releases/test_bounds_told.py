@@ -12,11 +12,11 @@ pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 from leastnoise.releases import plan_file, run
-from leastnoise.releases.cautions import share
 from leastnoise.releases.estimate import CHECKS, Row, checks
 from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import mechanism
 from leastnoise.releases.run import release
+from leastnoise.releases.shares import share
 from leastnoise.releases.table import open_table
 from leastnoise.sampling import InsecureSeededEntropy
 
