@@ -101,7 +101,7 @@ def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, 
     row = better
     if not _is_large(row, least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]):
         return ""
-    what = row.statistic.split()[0]
+    what = row.statistic.replace(" with other keys", "")
     of_all = "" if whole is None else f" of about {max(whole[0], row.number):,.0f}"
     return (
         f"{row.in_words()}{of_all} {what} have a key in {row.group} that is none of the declared ones{how}. What has "
@@ -183,7 +183,7 @@ def _hidden(plan: Plan, rows: Sequence[Row], silent: Sequence[Row]) -> list[Caut
     found: dict[str, list[Row]] = {}
     for row in silent:
         cells = [other for other in hiding(plan, rows, row) if _is_large(other, known)]
-        if known is not None and cells and row.upper > MOST * known and _could_be_most(row, cells, known):
+        if known is not None and cells and row.upper > MOST * known and _could_be_most(plan, row, cells, known):
             found.setdefault(_counted_under(cells, known), []).append(row)
     return [
         Caution(
@@ -195,16 +195,23 @@ def _hidden(plan: Plan, rows: Sequence[Row], silent: Sequence[Row]) -> list[Caut
     ]
 
 
-def _could_be_most(row: Row, cells: Sequence[Row], known: float) -> bool:
+def _could_be_most(plan: Plan, row: Row, cells: Sequence[Row], known: float) -> bool:
     """Whether this check and those that hide it hold most persons, as far as noise lets see.
 
     A digest chooses among checks in one turn: of those whom two of them fit each gets half, but for chance. So one that hides
-    this one by a digest hides no more than this one holds itself.
+    this one by a digest hides no more than this one holds itself. Where one row is one person the digest is of what stands in
+    the row, and rows that are the same go the same way: it may hide all.
     """
     own = max(row.number + row.half_width, 0.0)
-    same = [row.check is not None and other.check is not None and turn(other.check) == turn(row.check) for other in cells]
-    held = (min(other.number, own) if alike else other.number for other, alike in zip(cells, same, strict=True))
+    held = (min(other.number, own) if _by_digest(plan, other, row) else other.number for other in cells)
     return own + sum(held) > MOST * known
+
+
+def _by_digest(plan: Plan, one: Row, other: Row) -> bool:
+    """Whether a digest of the person chooses under which of two checks they are counted."""
+    if plan.one_row_per_person or one.check is None or other.check is None:
+        return False
+    return turn(one.check) == turn(other.check)
 
 
 def _counted_under(cells: Sequence[Row], known: float) -> str:
