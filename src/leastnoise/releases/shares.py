@@ -1,9 +1,9 @@
 """How many there are, as far as it is published, and how many of them a check may be about. Computed from the plan and the
 published numbers, so it costs no privacy.
 
-Each person is counted under one check only (see `sensitivity`). What a check counts is therefore at least the number it is
-named after, but for noise, and no upper end: persons whom its name fits may be counted under a check that comes before it, or
-that a digest chose. All of these together are an upper end.
+Each person is counted under one check only (see `sensitivity`). What a check counts is therefore at most the number it is
+named after, but for noise: others whom its name fits may be counted under a check that comes before it, or that a digest chose.
+So it is a lower end, and with all of those together it is an upper one.
 """
 
 from __future__ import annotations
