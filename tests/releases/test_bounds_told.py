@@ -283,6 +283,7 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
     assert row.value + 2 * row.half_width < 317
     assert row.in_words().startswith("0 to 4")
     page = plainly(done.to_html())
+    assert "Where a range stands in the place of a ±, a line may be about persons who are counted under another line" in page
     assert f"persons with more than 20 rows what is more is left out {row.in_words()} –" in page
     keys, hidden = done.cautions
     assert "persons have a key in month that is none of the declared ones" in keys
@@ -453,3 +454,48 @@ def test_a_few_in_each_of_many_columns_are_seen_together():
     assert said(40000.0, 250.0, 200.0, clamped=True) == ()  # numbers put at zero say nothing
     (blind,) = said(4000.0, 19.0, 200.0)
     assert "that is counted to ± 640 persons, and there are about 4,000" in blind.sentence
+
+
+@pytest.mark.parametrize("meant", [0, 300, 1000], ids=str)
+def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant):
+    """All 1,000 persons have other keys, so none is counted as having too many rows, however many have: 4,000 draws."""
+    import math
+
+    import numpy as np
+
+    from leastnoise import LatticeNoise
+    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.sensitivity import Answer
+    from leastnoise.releases.shares import with_hidden
+
+    by_ward = Statistic("count", group_by={"ward": ["a", "b", "c"]})
+    statistics = (Statistic("persons"), by_ward)
+    plan = Plan("p", None, "add/remove", statistics, 1.0, 1e-6, person="id", rows_per_person=4, groups_per_person=2)
+    rate = 0.03
+    law = LatticeNoise.from_weights([1.0], math.exp(-rate), domain="integer")
+    width = law.interval(0.95)
+    random = np.random.default_rng(4)
+    draws = [random.geometric(1.0 - math.exp(-rate), (4000, 3)) for _ in range(2)]
+    missed = 0
+    for everybody, others, more in (draws[0] - draws[1]).astype(float):
+        rows = [
+            Row("persons", "persons", "", 1000.0 + everybody, law.std, width),
+            Row("o", "other keys", "ward", 1000.0 + others, law.std, width, check=Answer("other keys", group_by=by_ward.group_by)),
+            Row("l", "left out", "more than 4 rows", more, law.std, width, check=Answer("left out")),
+        ]
+        _, keys, hidden = with_hidden(plan, rows)
+        assert (keys.is_hidden, hidden.is_hidden) == (False, True)
+        assert hidden.lower <= hidden.value <= hidden.upper
+        missed += not hidden.lower <= meant <= hidden.upper
+    assert missed <= 0.05 * 4000
+
+
+def test_a_public_number_of_values_is_no_number_of_persons_where_others_are_dropped():
+    """Half of the rows have no value: shares of the persons were shares of the values."""
+    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.shares import persons
+
+    stated = {"column": "x", "lower": 0, "upper": 1, "pitch": 1, "public_n": 500}
+    for missing, known in (("drop", None), (0, (500.0, 0.0))):
+        mean = Statistic("mean", missing=missing, **stated)
+        assert persons(Plan("p", None, "add/remove", (mean,), 1.0, 1e-6, one_row_per_person=True), []) == known

@@ -23,8 +23,9 @@ _LAYOUTS = {
     "product": "independent noise on each answer",
 }
 _ONCE = (
-    "Of all lines about persons each person is counted under one only. So where there is no ± but a range, its lower end is what "
-    "is counted there, and its upper end adds the lines that may hide this one: what a line is named after is between the two."
+    "Where a range stands in the place of a ±, a line may be about persons who are counted under another line, for each is counted "
+    "under one of these only. Its lower end is what is counted there; its upper end adds the lines that may hide it. What the line "
+    "is named after is between the two."
 )
 
 
@@ -106,8 +107,7 @@ def shares_of(plan: Plan) -> str:
     return (
         "The share is of the persons, where their number is published, and not of the rows or values: how many rows one person "
         "loses has no bound, so no noise could hide it, and one person may have clipped values in all their "
-        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. "
-        f"{_ONCE}"
+        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. " + _ONCE
     )
 
 
