@@ -1,5 +1,7 @@
 """The tests marked `portable` once more, as processors compute that are older than this one. `make portable` runs it.
 
+`--every`, before what is for pytest, adds other kernels of OpenBLAS by themselves.
+
 What differs between processors is which vector units numpy's loops use (NPY_DISABLE_CPU_FEATURES takes them away), which kernels
 OpenBLAS chooses (OPENBLAS_CORETYPE) and which exp, log and sin the C library has (GLIBC_TUNABLES). What this machine has not got
 anyway cannot be taken away, so elsewhere there may be fewer runs, or none.
@@ -36,27 +38,31 @@ def units() -> set[str]:
     return set(run.stdout.split())
 
 
-def environments() -> dict[str, dict[str, str]]:
-    """What to set for each other processor that this one can stand for."""
+def environments(*, every: bool = False) -> dict[str, dict[str, str]]:
+    """What to set for each other processor that this one can stand for; with `every` for other kernels alone, too."""
     known, found = units(), {}
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return {}
     if without := [name for name in _AVX512 if name in known]:
-        found["without AVX-512"] = {"NPY_DISABLE_CPU_FEATURES": " ".join(without), "OPENBLAS_CORETYPE": "Haswell"}
+        found["without AVX-512"] = {"NPY_DISABLE_CPU_FEATURES": " ".join(without), "OPENBLAS_CORETYPE": "Zen"}
+        if every:
+            found["with the kernels of a Skylake"] = {"OPENBLAS_CORETYPE": "SkylakeX"}
     if without := [name for name in (*_AVX512, *_AVX2) if name in known]:
         found["without AVX2"] = {
             "NPY_DISABLE_CPU_FEATURES": " ".join(without),
             "OPENBLAS_CORETYPE": "Prescott",
             "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4",
         }
-        found["with the kernels of an early Zen"] = {"OPENBLAS_CORETYPE": "Zen"}
+        if every:
+            found["with the kernels of a Haswell"] = {"OPENBLAS_CORETYPE": "Haswell"}
     return found
 
 
 def main(arguments: list[str]) -> int:
     """Run them all, also after one that failed; the number of runs that did."""
-    failed = []
-    for name, settings in environments().items():
+    failed, every = [], arguments[:1] == ["--every"]
+    arguments = arguments[every:]
+    for name, settings in environments(every=every).items():
         print(f"--- {name}: {' '.join(f'{key}={value!r}' for key, value in settings.items())}", flush=True)
         command = [sys.executable, "-m", "pytest", "-q", "-m", "portable", *(arguments or ["-n", "2"]), str(TESTS)]
         if subprocess.run(command, env={**os.environ, **settings}, cwd=TESTS.parent, check=False).returncode:

@@ -45,9 +45,10 @@ def refused(result, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def laws(tmp_path_factory) -> Path:
-    """Artefacts: for ten uses, for two on the integers, for two draws of three answers, for 12 answers of which 1 changes."""
+    """Artefacts: for one use, ten, two on the integers, two draws of three answers, 12 answers of which 1 changes."""
     folder = tmp_path_factory.mktemp("laws")
     requests = {
+        "one": {"sigma": 8.0},
         "ten": {"sigma": 8.0, "compositions": 10},
         "wide": {"sigma": 80.0, "compositions": 10, "sensitivity": 10.0},
         "whole": {"sigma": 8.0, "compositions": 2, "domain": "integer"},
@@ -259,11 +260,27 @@ def test_a_law_of_which_one_person_changes_some_draws_serves_the_whole_batch(law
     """Designed for twelve answers of which one person changes one: one use is stated, and twelve draws are made."""
     assert read_artefact(laws / "some.json").guarantee.compositions == 1
     cost = ["--ledger", book, "--dataset", "patients"]
-    done = run("perturb", laws / "some.json", *cost, typed="".join(f"{i}\n" for i in range(12)))
+    twelve = "".join(f"{i}\n" for i in range(12))
+    refused(run("perturb", laws / "some.json", *cost, typed=twelve), "is for 1 draw(s), and the answers need 12", "--touched 1")
+    refused(run("perturb", laws / "some.json", "--touched", 2, typed=twelve), "--touched 2 to be 1")
+    refused(run("perturb", laws / "ten.json", "--touched", 1, typed="1\n"), "to be left out")
+    done = run("perturb", laws / "some.json", "--touched", 1, *cost, typed=twelve)
     assert done.exit_code == 0, done.output
     assert "and changes at most 1 of 12 draws" in done.stderr
     assert entries(book)[0].draws[0].uses == 1
-    refused(run("perturb", laws / "some.json", typed="1\n" * 13), "is for 12 draw(s), and the answers need 13")
+    assert entries(book)[0].stamp == "a person changes at most 1 of 12 draws"
+    refused(run("perturb", laws / "some.json", "--touched", 1, typed="1\n" * 13), "is for 12 draw(s), and the answers need 13")
+
+
+def test_an_artefact_cannot_say_by_itself_that_one_person_changes_few_draws(laws, book, tmp_path):
+    """No certificate covers what it was designed for, so somebody who can write files can write it."""
+    from dataclasses import replace
+
+    artefact = read_artefact(laws / "one.json")
+    write_artefact(replace(artefact, problem={**artefact.problem, "batch": 1000, "touched": 1}), tmp_path / "forged.json")
+    cost = ["--ledger", book, "--dataset", "patients"]
+    refused(run("perturb", tmp_path / "forged.json", *cost, typed="5\n" * 1000), "is for 1 draw(s), and the answers need 1000")
+    assert not entries(book)
 
 
 # --- which laws
@@ -388,7 +405,9 @@ def test_whom_it_protects_is_written_down_and_held_against_what_was_said(laws, b
     assert len(entries(book)) == 1
     silent = run(*cost, typed="1\n")
     assert silent.exit_code == 0
-    assert "so far protect: person = 'patient' (a patient). This one does not say" in silent.stderr
+    assert "so far protect: person = 'patient' (a patient), relation = 'add/remove'. This one does not say whose" in silent.stderr
+    quiet = run(*cost, "--person", "patient", "--person-is", "a patient", typed="1\n")
+    assert "so far protect: relation = 'add/remove'. This one does not say which tables are neighbours" in quiet.stderr
 
 
 def test_less_is_charged_only_on_demand_and_marked(laws, book):

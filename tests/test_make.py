@@ -15,7 +15,7 @@ import processors
 
 def test_every_processor_that_is_stood_for_can_import_numpy():
     """Names that numpy does not know, or may not turn off, would be a warning or an error."""
-    for name, settings in processors.environments().items():
+    for name, settings in processors.environments(every=True).items():
         code = "import numpy; numpy.linalg.inv(numpy.eye(3))"
         found = subprocess.run([sys.executable, "-W", "error", "-c", code], env={**os.environ, **settings}, check=False)
         assert found.returncode == 0, name

@@ -175,7 +175,7 @@ def write_whole(path: str | PathLike[str], content: str | bytes) -> None:
 
 def spreadsheet_text(cell: str) -> str:
     """The text, marked as text where a spreadsheet would run it as a formula."""
-    return "'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return "'" + cell if cell[:1] in {*"=+-@\t\r＝＋－＠"} else cell
 
 
 def _digest(law: dict[str, Any]) -> str:

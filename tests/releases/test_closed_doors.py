@@ -274,7 +274,7 @@ def test_csv_files_may_be_compressed(tmp_path):
 def test_a_file_without_line_ends_is_not_read_to_its_end_for_its_names(tmp_path, monkeypatch):
     monkeypatch.setattr(tables_module, "_LONGEST_HEADER", 10)
     (tmp_path / "long.csv").write_text("a" * 100, encoding="utf-8")
-    with pytest.raises(PlanError, match=r"no column 'z'; it has a{10}\."):
+    with pytest.raises(PlanError, match=r"no column 'z'; its first line names 1, and none is like it"):
         open_table(counting(CsvFile(str(tmp_path / "long.csv")), group_by={"z": ["1"]}))
 
 
@@ -403,3 +403,35 @@ def test_a_session_of_spark_that_a_plan_needs_leaves_nothing_behind(tmp_path):
     said, left = done.stdout.strip().splitlines()[-2:]
     assert "has no table or view 'none'" in said
     assert left == "['plan.toml'] []"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'id,ward,"note\n1,north,Alice is ill\n2,south,Bob is well\n',
+        'id,ward,"note\n1,north,Alice is "ill"\n2,south,Bob is well\n',
+        "4711,Alice is ill,north\n12,Bob is well,south\n",
+    ],
+    ids=["a quote that is not closed", "a quote that is closed elsewhere", "no header"],
+)
+def test_what_is_no_header_is_not_shown(content, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(PlanError) as told:
+        integers(counting(CsvFile(str(path)), group_by={"note": ["x"]}))
+    assert "columns = [names]" in str(told.value)
+    assert not any(word in str(told.value) for word in ("Alice", "4711", "north", "ill"))
+
+
+def test_another_delimiter_is_asked_for(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("id;ward;note\n1;north;x\n", encoding="utf-8")
+    with pytest.raises(PlanError, match=r"no column 'ward'; its first line names 1, .* Declare delimiter = ';' if that"):
+        integers(counting(CsvFile(str(path)), group_by={"ward": ["north"]}))
+
+
+def test_a_name_that_is_nearly_right_is_shown(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("id,Ward ,note\n1,north,x\n", encoding="utf-8")
+    with pytest.raises(PlanError, match="no column 'ward'; its first line names 3, like it: 'Ward '"):
+        integers(counting(CsvFile(str(path)), group_by={"ward": ["north"]}))

@@ -209,6 +209,15 @@ def test_two_spellings_of_one_name_are_one_data_set(ledger):
     assert len(ledger.datasets()) == 1
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", "\u202f", "  "], ids=ascii)
+def test_names_that_look_the_same_are_not_two_data_sets(ledger, space):
+    ledger.open_dataset("clinic 2025", epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidParameterError, match="one ordinary space"):
+        ledger.open_dataset(f"clinic{space}2025", epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidParameterError, match="one ordinary space"):
+        ledger.spend(f"clinic{space}2025", TEN, plan_hash="plan")
+
+
 @pytest.mark.parametrize("name", ["", " a", "a ", "a\nb", "a\0b", "\ud800", "x" * 201, None, 3, b"a", ["a"]], ids=repr)
 def test_odd_names_are_refused(ledger, name):
     with pytest.raises(InvalidParameterError):

@@ -53,7 +53,7 @@ def test_a_release_that_would_end_the_budget_says_so_before_and_is_refused(ledge
     assert (preview.allowed, preview.last, preview.remaining) == (True, True, 0.0)
     assert "ends where a neighbour's goes on" in preview.reason
     head = ledger.head
-    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: --last, or last=True\.") as refused:
+    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: last=True\.") as refused:
         release(greedy, ledger=ledger, prepared=made)
     assert ledger.head == head
     assert "inf" not in str(refused.value)
@@ -79,7 +79,7 @@ def test_the_first_release_of_real_flights_leaves_a_budget_for_the_next(ledger):
     unit = {"person": "tailnum", "rows_per_person": 100, "dataset": "flights"}
     greedy = Plan("flights", None, "add/remove", COUNT, 0.5, 1e-6, **unit)
     head = ledger.head
-    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: --last, or last=True\."):
+    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: last=True\."):
         release(greedy, ledger=ledger, table=table)
     assert ledger.head == head
     modest = replace(greedy, delta=None)
@@ -113,7 +113,7 @@ def test_where_laws_are_fixed_in_advance_nothing_follows_once_delta_is_used(ledg
     ledger.open_dataset("clinic", epsilon=1.0, delta=1.0 / 38.99, rule="fixed in advance")
     preview = ledger.preview("clinic", [Spend(ends)])
     assert (preview.allowed, preview.last, preview.remaining) == (True, True, 0.0)
-    with pytest.raises(LedgerError, match=r"with probability 0\.026 over all releases.* say so: --last"):
+    with pytest.raises(LedgerError, match=r"with probability 0\.026 over all releases.* say so: last=True"):
         ledger.spend("clinic", [Spend(ends)], plan_hash="plan")
     ledger.spend("clinic", [Spend(ends)], plan_hash="plan", last=True)
     assert ledger.dataset("clinic").closed

@@ -6,10 +6,11 @@ import pytest
 
 ibis = pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
 
 from leastnoise.errors import EngineError, PlanError  # noqa: E402
 from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.sensitivity import blocks  # noqa: E402
+from leastnoise.releases.sensitivity import blocks, is_checks  # noqa: E402
 from leastnoise.releases.source import CsvFile, DuckDBTable, Frame, ParquetFile  # noqa: E402
 from leastnoise.releases.table import aggregate, open_table  # noqa: E402
 from releases import reference_release as reference  # noqa: E402
@@ -241,3 +242,18 @@ def test_a_collation_does_not_decide_which_group_is_counted(tmp_path):
         plan = Plan("t", DuckDBTable(path, "t"), "add/remove", stats, 1.0, 1e-6, one_row_per_person=True)
         capitals = 1 if first == "a" else 2
         assert integers(plan, None) == [{("a",): (4 - capitals,), ("é",): (1,), ("other",): (capitals,)}]
+
+
+@pytest.mark.parametrize("missing", ["drop", 1.0])
+def test_a_missing_truth_value_is_missing(missing):
+    """It counted as false: a mean of 0.2 for one true, one false and three unknown."""
+    frame = pa.table({"f": pa.array([True, False, None, None, None])})
+    share = Statistic("mean", column="f", lower=0.0, upper=1.0, pitch=1.0, missing=missing)
+    plan = Plan("flags", None, "add/remove", (share,), 1.0, 1e-6, one_row_per_person=True)
+    table = open_table(plan, frame)
+    try:
+        block = next(block for block in blocks(plan) if not is_checks(block))
+        found = dict(zip([answer.measure for answer in block.answers], aggregate(plan, table, block)[()], strict=True))
+    finally:
+        table.close()
+    assert found == ({"present": 2, "centred": 0} if missing == "drop" else {"rows": 5, "centred": 3})

@@ -24,8 +24,8 @@ from leastnoise.cli.releases import (
     less_than_stated,
     said_when_interrupted,
     stated_unit,
+    unit_caution,
     unit_options,
-    unsaid,
 )
 from leastnoise.digits import above, below
 from leastnoise.texts import shown
@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     help="A column of answers, by name (with --header) or number; may be repeated. Other columns pass as they are. [default: all]",
 )
 @click.option("--delimiter", default=",", show_default=True, help="What stands between two columns.")
+@click.option(
+    "--touched",
+    type=click.IntRange(min=1),
+    help="For a law designed with --touched: of the draws of one batch a person changes at most so many. Nothing but you says so.",
+)
 @click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that the cost is written to before anything is shown.")
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
 @click.option("--plan", help="With --ledger: what is released, to be found again. [default: perturb]")
@@ -63,6 +68,7 @@ def perturb(
     header: bool,
     columns: tuple[str, ...],
     delimiter: str,
+    touched: int | None,
     ledger: str | None,
     dataset: str | None,
     plan: str | None,
@@ -82,7 +88,8 @@ def perturb(
     LAW is an artefact. ANSWERS is a file, or - for standard input: one answer a line, or CSV. 0.1
     is one tenth, not the nearest floating-point number; for a law on the integers the answers are
     whole. Every answer is one use of the law, and there may be no more of them than the artefact
-    states; a joint law takes as many answers a draw as it has, in one line or one a line.
+    states; a joint law takes as many answers a draw as it has, in one line or one a line. A law that
+    was designed with --touched serves more answers than it states uses, if you say --touched too.
 
     What is printed are multiples of one unit that does not depend on the answers, with all their
     digits (where these never end, rounded far below the unit; --json has them as whole numbers).
@@ -107,10 +114,11 @@ def perturb(
     artefact = _verified(law)
     table = _read(answers, header, columns, delimiter, artefact)
     draws = _draws(artefact, table)
-    use = _Use.of(artefact)
+    use = _Use.of(artefact, touched)
     use.check(draws)
     only_these = use.charge(draws) if less_than_stated else None
     sensitivity, uses, stamp = charged(artefact.guarantee, None, only_these, less_than_stated)
+    stamp = "; ".join(part for part in (stamp, use.condition) if part)
     with Ledger(ledger) if ledger is not None else nullcontext() as book, said_when_interrupted(book):
         noisy = _noisy(artefact, table)
         text = _table_text(table, noisy, delimiter)
@@ -118,7 +126,7 @@ def perturb(
         if book is not None:
             spends = [Spend(artefact.noise, sensitivity, uses)]
             named = "perturb" if plan is None else plan
-            caution = unsaid(book.dataset(dataset or ""), unit)
+            caution = unit_caution(book.dataset(dataset or ""), unit)
             entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp, **unit, last=last)
         problem = _shown(text, out, as_json)
         if as_json:
@@ -232,25 +240,47 @@ def _draws(artefact: Artefact, table: Answers) -> int:
 @dataclass(frozen=True)
 class _Use:
     """What an artefact may be used for: `draws` in all, of which one person can change at most
-    `touched` in every `blocks`."""
+    `touched` in every `blocks`. `unsaid` is what else could be said, and is not."""
 
     stated: int
     draws: int
     blocks: int
     touched: int
+    unsaid: str = ""
 
     @staticmethod
-    def of(artefact: Artefact) -> _Use:
-        """As stated. A design for a batch of which one person changes only some answers states the
-        uses that one person can change: there are more draws than that, and the designer's account
-        of the problem says how many."""
+    def of(artefact: Artefact, touched: int | None) -> _Use:
+        """As many draws as uses are stated. A design for a batch of which one person changes only some answers states the uses
+        that one person can change, and is for more draws than that. How many, its account of the problem says, which no
+        certificate covers: whoever releases says so too, or there are no more draws than uses."""
+        from leastnoise.errors import InvalidParameterError
+
+        stated, told = artefact.guarantee.compositions, _Use._told(artefact)
+        if touched is None:
+            more = (
+                "" if told is None else f" Or add --touched {told.touched}, if one person changes no more of {told.blocks} draws."
+            )
+            return _Use(stated, stated, 1, 1, more)
+        if told is None:
+            raise InvalidParameterError("--touched", touched, "to be left out: the artefact is not designed with it")
+        if touched != told.touched:
+            raise InvalidParameterError("--touched", touched, f"to be {told.touched}, which the artefact is designed for")
+        return told
+
+    @staticmethod
+    def _told(artefact: Artefact) -> _Use | None:
         stated, problem = artefact.guarantee.compositions, artefact.problem
         batch, touched, releases = (problem.get(name) for name in ("batch", "touched", "compositions"))
         if isinstance(batch, int) and isinstance(touched, int) and isinstance(releases, int):
             blocks = -(-batch // artefact.noise.dimension)
             if 0 < touched < blocks and releases * touched == stated:
                 return _Use(stated, releases * blocks, blocks, touched)
-        return _Use(stated, stated, 1, 1)
+        return None
+
+    @property
+    def condition(self) -> str:
+        """What the ledger keeps of it."""
+        return "" if self.touched_of is None else f"a person changes at most {self.touched} of {self.blocks} draws"
 
     @property
     def touched_of(self) -> list[int] | None:
@@ -263,7 +293,7 @@ class _Use:
         if draws > self.draws:
             raise InvalidFileError(
                 f"The artefact is for {self.draws} draw(s), and the answers need {draws}: design one for as many, with "
-                "--compositions or --batch."
+                f"--compositions or --batch.{self.unsaid}"
             )
 
     def charge(self, draws: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -148,6 +148,8 @@ def release(
                 click.echo(settles, err=True)
             if preview:
                 _show_preview(whole, made, book, share, trouble, as_json)
+                if trouble:
+                    raise SystemExit(1)
                 return
             problems = _written(done, out, plot)
             _show_release(done, book, share, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
@@ -205,13 +207,8 @@ def _settles(plan: Plan, book: Ledger | None) -> str:
     """Said where releases were made before any of them stated whom it protects."""
     if book is None:
         return ""
-    account = book.dataset(plan.dataset or plan.name)
-    if account.releases == 0 or account.unit.person:
-        return ""
-    return (
-        f"ledger: no release of {account.name!r} so far says whose rows belong together. From this one on it is settled: "
-        f"{plan.unit}. Make sure that it was meant before too."
-    )
+    stated = {"person": plan.unit, "person_is": plan.person_is, "relation": plan.relation}
+    return unit_caution(book.dataset(plan.dataset or plan.name), stated)
 
 
 def _show_release(done: Release, book: Ledger | None, share: str, files: Sequence[str], as_json: bool) -> None:
@@ -384,15 +381,39 @@ def stated_unit(relation: str | None, person: str | None, one_row_per_person: bo
     return {"relation": relation or "", "person": whose, "person_is": person_is or ""}
 
 
-def unsaid(account: Dataset, stated: dict[str, str]) -> str:
-    """Said where releases protect somebody, and this one does not say that it protects the same."""
-    if stated["person"] or not account.unit.person:
+_UNIT = {
+    "person": "whose rows belong together (--person, --one-row-per-person)",
+    "relation": "which tables are neighbours (--relation)",
+}
+
+
+def unit_caution(account: Dataset, stated: Mapping[str, str]) -> str:
+    """Said where this release says less about whom it protects than those before it, or more."""
+    if account.releases == 0:
         return ""
-    who = account.unit.person + (f" ({account.unit.person_is})" if account.unit.person_is else "")
-    return (
-        f"ledger: the releases of {account.name!r} so far protect: {who}. This one does not say whose rows belong together "
-        "(--person, --one-row-per-person): what it costs adds up with the others only if it is meant for the same."
-    )
+    known = {name: getattr(account.unit, name) for name in _UNIT}
+    sentences = []
+    if silent := [name for name in _UNIT if known[name] and not stated[name]]:
+        who = ", ".join(_unit_words(name, known[name], account.unit.person_is) for name in silent)
+        what = " nor ".join(_UNIT[name] for name in silent)
+        sentences.append(
+            f"ledger: the releases of {account.name!r} so far protect: {who}. This one does not say {what}: what it costs adds up "
+            "with the others only if it is meant for the same."
+        )
+    if settled := [name for name in _UNIT if stated[name] and not known[name]]:
+        who = ", ".join(_unit_words(name, stated[name], "") for name in settled)
+        what = " nor ".join(_UNIT[name].partition(" (")[0] for name in settled)
+        sentences.append(
+            f"ledger: no release of {account.name!r} so far says {what}. From this one on it is settled: {who}. Make sure that "
+            "it was meant before too."
+        )
+    return "\n".join(sentences)
+
+
+def _unit_words(name: str, value: str, person_is: str) -> str:
+    if name == "relation":
+        return f"relation = {value!r}"
+    return f"{value} ({person_is})" if person_is else value
 
 
 @main.group()
@@ -530,7 +551,7 @@ def ledger_spend(
     unit = stated_unit(relation, person, one_row_per_person, person_is)
     existing_ledger("FILE", file)
     with Ledger(file, read_only=preview) as book:
-        caution = unsaid(book.dataset(dataset), unit)
+        caution = unit_caution(book.dataset(dataset), unit)
         if preview:
             cost = book.preview(dataset, spends, **unit)
             if as_json:

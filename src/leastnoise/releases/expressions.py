@@ -25,7 +25,7 @@ def number(ibis: Any, table: Table, name: str) -> Any:
     column = table.expression[name]
     kind = column.type()
     if kind.is_boolean():
-        return column.ifelse(constant(ibis, "1"), constant(ibis, "0"))
+        return ibis.cases((column, constant(ibis, "1")), (~column, constant(ibis, "0")), else_=ibis.null("float64"))
     if not kind.is_string():
         return column.cast("float64")
     words = _words(ibis, table, column)

@@ -166,7 +166,7 @@ class Ledger:
             if not last and self._prices.closed(connection, after):
                 raise LedgerError(
                     f"The release is refused: it is within the budget of {name!r}, but nothing could be released after it: "
-                    f"{why_last(after)}. If it is meant to be the last, say so: --last, or last=True."
+                    f"{why_last(after)}. If it is meant to be the last, say so: last=True."
                 )
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
@@ -325,8 +325,14 @@ class Ledger:
 
 
 def dataset_name(name: str) -> str:
-    """The name of a data set in its one spelling, or an InvalidParameterError."""
-    return _text("name", name)
+    """The name of a data set in its one spelling, or an InvalidParameterError.
+
+    Other spaces, and several together, look like one: two data sets of one look would have two budgets.
+    """
+    spelt = _text("name", name)
+    if spelt != " ".join(spelt.split()):
+        raise InvalidParameterError("name", name, "to have one ordinary space between two words")
+    return spelt
 
 
 def _unit_texts(relation: str, person: str, person_is: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 from leastnoise.digits import above, below
 from leastnoise.releases import chain
 from leastnoise.releases.books import Dataset, Entry, Unit
+from leastnoise.storage import spreadsheet_text
 
 
 def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
@@ -111,7 +112,7 @@ def as_csv(entries: Sequence[Entry]) -> str:
 
 def _cell(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula is marked as text."""
-    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
+    return spreadsheet_text(value) if isinstance(value, str) else value
 
 
 def _dataset_row(dataset: Dataset) -> list[str]:

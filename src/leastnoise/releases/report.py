@@ -13,6 +13,7 @@ from leastnoise.releases.cautions import beside
 from leastnoise.releases.estimate import CHECKS
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.shares import share
+from leastnoise.storage import spreadsheet_text
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release
@@ -241,7 +242,12 @@ def records(release: Release) -> list[dict[str, Any]]:
     """
     columns = list(dict.fromkeys(column for row in release.rows for column, _ in row.keys))
     plain = [row.as_dict() for row in release.rows]
-    named = {column: f"{column} (key)" if column in (*plain[0], "read_first") else column for column in columns}
+    named: dict[str, str] = {}
+    for column in columns:
+        name = column
+        while name in (*plain[0], "read_first", *named.values()):
+            name += " (key)"
+        named[column] = name
     found = []
     for record, read_first in zip(plain, beside(release.plan, release.rows), strict=True):
         keys = record.pop("keys")
@@ -258,5 +264,5 @@ def as_csv(release: Release) -> str:
     marked = {} if release.is_private else {"entropy": release.entropy}
     lines = [{**record, **marked} for record in records(release)]
     for cells in ([*lines[0]], *([*line.values()] for line in lines)):
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell for cell in cells])
+        writer.writerow([spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue()

@@ -3,7 +3,8 @@
 DuckDB is a large program that parses files from others, and it runs with the rights of the steward. With
 `sealed=True` it runs in a child process that seals itself (`seal`) before it opens the table. What comes
 back are lines of JSON with the integers that were asked for, which are checked and never unpickled: who
-takes the child over by a hostile file can lie about the counts, and that is all.
+takes the child over by a hostile file can lie about the counts, or in the sentence of an error, and
+that is all.
 
 1. The child loads what it needs, trying every query on a table of its own. Its libraries start threads
    as they are loaded, which a seal would not reach: so it forks, and goes on alone.

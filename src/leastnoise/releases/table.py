@@ -34,6 +34,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -53,7 +54,10 @@ from leastnoise.texts import shown
 
 _T = TypeVar("_T")
 _PARQUET_ADVICE = " If its files are damaged or not whole, write them again."
-_CSV_ADVICE = " A CSV file must be UTF-8, with one kind of line end, every quote closed and as many fields in each line as columns."
+_CSV_ADVICE = (
+    " A CSV file must be UTF-8, with one kind of line end, every quote closed, as many fields in each line as columns, and no line "
+    "longer than 2 MB."
+)
 _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwise
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
@@ -114,7 +118,7 @@ def open_table(plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | 
                 f"{' or '.join(_SUPPORTED.values())}, as a file, or as a pandas, polars or pyarrow table."
             )
         schema = _withheld("reading the names and types of the columns", opened.expression.schema)
-        _check_columns(plan, {name: schema[name] for name in schema.names})
+        _check_columns(plan, {name: schema[name] for name in schema.names}, isinstance(source, CsvFile) and source.columns is None)
     except BaseException:
         opened.close()
         raise
@@ -351,11 +355,12 @@ def _header(source: CsvFile) -> tuple[str, ...]:
         with opened(source.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             # At most so much of it: a file without line ends would be read to its end.
             start = io.StringIO(file.read(_LONGEST_HEADER), newline="")
-            names = next(csv.reader(start, delimiter=source.delimiter), [])
+            names = next(csv.reader(start, delimiter=source.delimiter, strict=True), [])
             "".join(names).encode("utf-8")
     except (OSError, EOFError, zlib.error, UnicodeError, csv.Error):
         names = []
-    if not names or any(not name or "\x00" in name for name in names) or len(set(names)) != len(names):
+    # A quote that is not closed makes the rows that follow part of a name.
+    if not names or any(not name or {*name} & {*"\x00\r\n"} for name in names) or len(set(names)) != len(names):
         raise PlanError(
             f"The first line of {source.path!r} does not name its columns, each differently: declare columns = [names] if the file "
             "has no header."
@@ -382,11 +387,10 @@ def _arrow(frame: Any) -> Any:
     )
 
 
-def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
+def _check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
     for name in plan.columns:
         if name not in types:
-            known = ", ".join(shown(column)[:MOST_TEXT] for column in sorted(types)[:20])
-            raise PlanError(f"The table has no column {name!r}; it has {known}.")
+            raise PlanError(f"The table has no column {name!r}{_instead(name, sorted(types), is_lines)}.")
     if plan.person is not None:
         kind = types[plan.person]
         if not (kind.is_string() or kind.is_integer() or kind.is_uuid()):
@@ -403,6 +407,19 @@ def _check_columns(plan: Plan, types: dict[str, Any]) -> None:
                 check_key(key, kind, _type_name(kind))
         if statistic.column is not None:
             _check_number(statistic.column, types[statistic.column])
+
+
+def _instead(name: str, names: Sequence[str], is_lines: bool) -> str:
+    """The columns that there are; of a file of lines those like `name` alone: without a header its first line holds a person's
+    values."""
+    if not is_lines:
+        return "; it has " + ", ".join(shown(column)[:MOST_TEXT] for column in names[:20])
+    alike = {column.strip().casefold(): column for column in names}
+    near = get_close_matches(name.strip().casefold(), alike, n=3, cutoff=0.8)
+    like = ", like it: " + ", ".join(f"'{shown(alike[one])}'" for one in near) if near else ", and none is like it"
+    other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    parted = "" if other is None else f"delimiter = {other!r} if that is what stands between two fields, or "
+    return f"; its first line names {len(names)}{like}. Declare {parted}columns = [names] if it has no header"
 
 
 def _check_number(name: str, kind: Any) -> None:
