@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leastnoise.digits import above, below, uncertain, with_uncertainty
+from leastnoise.digits import above, below, ends, uncertain, with_uncertainty
 
 SIZES = st.floats(1e-70, 1e300)
 
@@ -70,6 +70,20 @@ def test_as_people_write_them(value: float, half_width: float, expected: str) ->
 )
 def test_of_whole_numbers_nothing_finer_than_ones_is_written(value: float, half_width: float, expected: tuple[str, str]) -> None:
     assert uncertain(value, half_width, whole=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "half_width", "expected"),
+    [
+        (357.0, 407.0, 31.0, "357 to 407"),
+        (3467.0, 3719.0, 104.0, "3,460 to 3,720"),
+        (-46.0, 407.0, 31.0, "0 to 407"),
+        (-90.0, 0.0, 31.0, "0 to 0"),
+        (12.0, 14.5, 1.0, "12 to 15"),
+    ],
+)
+def test_the_ends_of_a_count_are_rounded_outwards(lower: float, upper: float, half_width: float, expected: str) -> None:
+    assert ends(lower, upper, half_width) == expected
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,19 @@ def uncertain(value: float, half_width: float, *, whole: bool = False) -> tuple[
         return _plain(shown), _plain(reach)
 
 
+def ends(lower: float, upper: float, half_width: float) -> str:
+    """The ends of the interval of a count, to the place of the second digit of a half-width: 180 to 390.
+
+    Never narrower than the interval is, but for what is below zero.
+    """
+    with localcontext() as context:
+        context.prec = _MOST_DIGITS
+        place = Decimal(1).scaleb(max(Decimal(half_width).adjusted() - 1, 0))
+        low = Decimal(max(lower, 0.0)).quantize(place, rounding=ROUND_FLOOR)
+        high = Decimal(upper).quantize(place, rounding=ROUND_CEILING)
+        return f"{_plain(low)} to {_plain(high)}"
+
+
 def with_uncertainty(value: float, half_width: float, *, whole: bool = False) -> str:
     """`uncertain` as one text: 17.23 ± 0.52."""
     return " ± ".join(uncertain(value, half_width, whole=whole))

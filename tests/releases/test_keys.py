@@ -1,6 +1,7 @@
 """Keys are matched as declared, the same on every engine; what matches none is counted, and said."""
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -17,6 +18,7 @@ from leastnoise.releases.run import release  # noqa: E402
 from leastnoise.releases.table import open_table  # noqa: E402
 from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
 from releases import dirty_keys, engines, three_sets  # noqa: E402
+from releases import real_tables as real  # noqa: E402
 
 ALONE = {"one_row_per_person": True}
 HEART = pytest.mark.skipif(not three_sets.HEART.exists(), reason="the heart data set is not beside the repository")
@@ -33,6 +35,30 @@ def numbers(done):
 
 
 # Real tables
+
+
+AIRCRAFT = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 2}
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_same"), [([1, 2, 3], True), (["1.0", "2.0", "3.0"], True), (["1", "2", "3"], False)], ids=str
+)
+def test_flights_by_month_written_with_a_point(tmp_path, declared, is_same):
+    """The file says 1.0, as a frame with a missing value writes whole numbers; `month = [1, 2, 3]` is meant."""
+    from leastnoise.releases.source import CsvFile
+
+    table = real.flights(10)
+    written = table.set_column(table.column_names.index("month"), "month", pa.array([f"{m}.0" for m in table["month"].to_pylist()]))
+    by_month = Statistic("count", name="flights", group_by={"month": declared})
+    path = real.as_csv(written.filter(pa.compute.less_equal(table["month"], 3)), tmp_path / "flights.csv")
+    done = released((Statistic("count"), by_month), CsvFile(path), epsilon=1.0, **ALONE)
+    true = Counter(table["month"].to_pylist())
+    found = numbers(done)
+    for month, key in zip((1, 2, 3), declared, strict=True):
+        row = found["flights", f"month = {key}"]
+        assert abs(row.value - (true[month] if is_same else 0)) <= 2 * row.half_width
+    (*cautions,) = done.cautions
+    assert ["rows have a key in month that is none of the declared ones" in said for said in cautions] == [True] * (not is_same)
 
 
 @HEART
@@ -109,6 +135,37 @@ def test_a_column_of_words_that_is_averaged(tmp_path):
     assert abs(row.value - 2000) <= 2 * row.half_width
     (said,) = done.cautions
     assert "have a value in dose that could not be read as a number" in said
+    assert "statistics of this column have 5 in its place" in said  # and are about nobody's dose
+    assert "about the others" not in said
+    dropped = Statistic("mean", name="known", **{**dose, "missing": "drop"})
+    (both,) = released((mean, dropped, Statistic("count")), CsvFile(str(tmp_path / "doses.csv"))).cautions
+    assert "left out of some statistics of this column, and counts as 5 in others" in both
+    (others,) = released((dropped, Statistic("count")), CsvFile(str(tmp_path / "doses.csv"))).cautions
+    assert "statistics of this column are about the others" in others
+
+
+def test_a_column_of_carriers_that_is_averaged(tmp_path):
+    """Real flights: nothing of it is a number, and who has other keys too cannot be told then. It said nobody had."""
+    from leastnoise.releases.source import CsvFile
+
+    table = real.flights(10)
+    carrier = Statistic("mean", name="carrier", column="carrier", lower=0, upper=10, pitch=1, missing="drop")
+    by_month = Statistic("count", name="flights", group_by={"month": [1, 2, 3]})
+    path = real.as_csv(table, tmp_path / "flights.csv")
+    done = released((Statistic("persons"), by_month, carrier), CsvFile(path), epsilon=8.0, **AIRCRAFT)
+    aircraft = len(real.flights_of(table))
+    words = numbers(done)["persons with an unreadable value", "carrier"]
+    assert abs(words.value - aircraft) <= 2 * words.half_width
+    other = numbers(done)["persons with other keys", "month"]
+    elsewhere = {flight["tailnum"] for flight in table.to_pylist() if flight["month"] > 3}
+    assert other.lower <= len(elsewhere) <= other.upper
+    assert other.value + other.half_width < len(elsewhere)  # where they are counted nobody is
+    said, hidden = done.cautions
+    assert "have a value in carrier that could not be read as a number" in said
+    assert "Whether most persons have a key in month that is none of the declared ones, or " in hidden
+    assert f"of about {aircraft} are counted as having a value in carrier that is no number" in hidden
+    assert "What has another key is in no group." in hidden
+    assert done.value("carrier") is None
 
 
 @HEART
@@ -180,10 +237,12 @@ def test_a_free_cell_counts_persons_and_costs_nothing():
     by_ward = (Statistic("count", name="visits", group_by={"ward": ["north", "south"]}),)
     done = released(by_ward, table=visits(500, 200), **{**UNIT, "rows_per_person": 5, "groups_per_person": 1})
     found = numbers(done)
-    other, declared = found["persons with other keys", "ward"], found["visits", "ward = north"]
+    # Who has rows in north and in North is in north alone, so the cell says whom it has.
+    other, declared = found["persons with other keys in no declared group", "ward"], found["visits", "ward = north"]
     assert abs(other.value - 200) <= 2 * other.half_width
     assert other.half_width == pytest.approx(declared.half_width / 5)
-    assert len(done.cautions) == 1
+    (said,) = done.cautions
+    assert "persons in no declared group have a key in ward that is none of the declared ones" in said
 
 
 def test_who_fills_up_their_rows_under_declared_keys_is_a_person_with_other_keys_all_the_same():

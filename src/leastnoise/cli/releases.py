@@ -224,6 +224,10 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
     cells = [[row.statistic, *([row.group] if grouped else []), *row.shown()] for row in done.rows]
     print_table(head, cells, left=2 if grouped else 1)
     click.echo("\n±: half-width of a 95 % interval from noise alone" + _processed(done.plan) + ".")
+    if any(row.is_hidden for row in done.rows):
+        click.echo(
+            "to: how many there are. Each person is counted in one of these lines; the upper end adds those that may hide it."
+        )
     click.echo(_gain(made))
     if book is not None:
         click.echo(_left(book.dataset(dataset)))

@@ -1,28 +1,34 @@
 """What to know before the numbers of a release are read: rows under keys that nobody declared, values
-that are no numbers, and checks that could have seen neither. Computed from the plan and the published
-numbers, so it costs no privacy."""
+that are no numbers, and checks that could have seen neither, or that others hide. Computed from the
+plan and the published numbers, so it costs no privacy."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from leastnoise.digits import above, uncertain
+from leastnoise.digits import above, ends, uncertain
 from leastnoise.releases.estimate import Row
 from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.sensitivity import ONCE, Answer, bounds
+from leastnoise.releases.sensitivity import ONCE, Answer, turn
+from leastnoise.releases.shares import (
+    SURE,
+    before_processing,
+    from_total,
+    hiding,
+    least_persons,
+    most_of,
+    people,
+    whole_of,
+    width_of_sum,
+)
 
 LARGE = 0.05  # share of the rows or persons above which a check is worth a sentence
 MOST = 0.5  # the same for bounds, which are meant to bite now and then
-SURE = 2.0  # times its ±: a check of nobody is above once in 800, at once its ± it would be once in 40, and a plan has many
 BLIND = 0.25  # share of the persons, or rows, that must be enough for a sentence; else the check can tell nothing
 KINDS = ("unreadable", "other keys")  # checks of what nobody meant; the others are of bounds, which are meant
-_LOST = {
-    "unreadable": "What cannot be read is left out of its statistics.",
-    "other keys": "What has another key is in no group.",
-}
+_NO_GROUP = "What has another key is in no group."
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,12 @@ def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[Caution, ...]:
     alone = [(row, _sentence(plan, rows, row, row.check)) for row in rows if row.check is not None]
     said = [Caution(sentence, _checks([row])) for row, sentence in alone if sentence]
     silent = [row for row, sentence in alone if not sentence]
+    hidden = _hidden(plan, rows, silent)
+    said += hidden
+    silent = [row for row in silent if not any(row.check in one.checks for one in hidden)]
     for kind in KINDS:
-        known = None if any(check.measure == kind for one in said for check in one.checks) else _together(plan, rows, kind)
+        told = any(check.measure == kind for one in said if one not in hidden for check in one.checks)
+        known = None if told else _together(plan, rows, kind)
         unsure = [row for row in silent if row.kind == kind and _is_blind(plan, rows, row)]
         if known is not None:
             said.append(known)
@@ -80,18 +90,18 @@ def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[Caution, ...]:
 def _sentence(plan: Plan, rows: Sequence[Row], row: Row, check: Answer) -> str:
     if row.kind == "other keys":
         return _other_keys(plan, rows, row, check.group_by)
-    people = _people(plan, rows)
-    return _unreadable(row, people) if row.kind == "unreadable" else _bounded(row, people)
+    known = people(plan, rows)
+    return _unreadable(plan, row, known) if row.kind == "unreadable" else _bounded(row, known)
 
 
 def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, ...]) -> str:
-    whole = _whole(plan, rows, row)
-    better = _from_total(plan, rows, row)
+    whole = whole_of(plan, rows, row)
+    better = from_total(plan, rows, row)
     how = "" if better is row else ", by the number of all rows and those of the declared groups"
     row = better
-    if not _is_large(row, _least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]):
+    if not _is_large(row, least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]):
         return ""
-    what = row.statistic.split()[0]
+    what = row.statistic.replace(" with other keys", "")
     of_all = "" if whole is None else f" of about {max(whole[0], row.number):,.0f}"
     return (
         f"{row.in_words()}{of_all} {what} have a key in {row.group} that is none of the declared ones{how}. What has "
@@ -99,22 +109,30 @@ def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, 
     )
 
 
-def _unreadable(row: Row, people: float | None) -> str:
-    if not _is_large(row, people):
+def _unreadable(plan: Plan, row: Row, known: float | None) -> str:
+    if not _is_large(row, known):
         return ""
-    of_all = "" if people is None else f" of about {people:,.0f}"
-    return (
-        f"{row.in_words()}{of_all} persons have a value in {row.group} that could not be read as a "
-        "number. It counts as missing: statistics of this column are about the others."
-    )
+    of_all = "" if known is None else f" of about {known:,.0f}"
+    return f"{row.in_words()}{of_all} persons have a value in {row.group} that could not be read as a number. {_missing(plan, row)}"
 
 
-def _bounded(row: Row, people: float | None) -> str:
-    if people is None or row.number <= max(SURE * row.half_width, MOST * people):
+def _missing(plan: Plan, row: Row) -> str:
+    """What becomes of the values of a column that cannot be read."""
+    told = {s.missing for s in plan.statistics if s.column == row.group}
+    numbers = " or ".join(f"{number:g}" for number in sorted(float(one) for one in told if one is not None and one != "drop"))
+    if not numbers:
+        return "It counts as missing: statistics of this column are about the others."
+    if "drop" in told:
+        return f"It counts as missing: it is left out of some statistics of this column, and counts as {numbers} in others."
+    return f"It counts as missing: statistics of this column have {numbers} in its place, which the plan puts there."
+
+
+def _bounded(row: Row, known: float | None) -> str:
+    if known is None or row.number <= max(SURE * row.half_width, MOST * known):
         return ""
     what = f"a value in {row.group} beyond its bounds, which counts as the bound" if row.kind == "clipped" else row.group
     more = "" if row.kind == "clipped" else ", and what is more than that is left out"
-    return f"{row.in_words()} of about {people:,.0f} persons have {what}{more}: these numbers are about less than the table holds."
+    return f"{row.in_words()} of about {known:,.0f} persons have {what}{more}: these numbers are about less than the table holds."
 
 
 def _is_large(row: Row, whole: float | None) -> bool:
@@ -129,25 +147,99 @@ def _sharing(rows: Sequence[Row], measure: str) -> list[Row]:
     return [row for row in rows if row.check is not None and row.check.measure == measure and measure in ONCE]
 
 
-def _width(cells: Sequence[Row]) -> float:
-    """95 % half-width of a sum of checks: their noise is independent, and its sums are closer to normal than itself."""
-    return math.sqrt(len(cells)) * max(row.half_width for row in cells)
-
-
 def _together(plan: Plan, rows: Sequence[Row], kind: str) -> Caution | None:
     """Where no column, or grouping, has many persons counted under it, and all of them together have."""
     cells = _sharing(rows, kind)
     if len(cells) < 2:
         return None
-    total = sum(_before_processing(row) for row in cells)
-    width, people = _width(cells), _people(plan, rows)
-    if total <= max(SURE * width, LARGE * max(people or 0.0, 0.0)):
+    total = sum(before_processing(row) for row in cells)
+    width, known = width_of_sum(cells), people(plan, rows)
+    if total <= max(SURE * width, LARGE * max(known or 0.0, 0.0)):
         return None
-    value, half = uncertain(total, width, whole=True)
-    of_all = "" if people is None else f" of about {max(people, total):,.0f}"
+    many = " ± ".join(uncertain(total, width, whole=True))
+    if any(row.is_hidden for row in cells) and kind != "unreadable":  # persons with unreadable values are counted as those
+        many = ends(total - width, max(row.upper for row in cells), width)
+    of_all = "" if known is None else f" of about {max(known, total):,.0f}"
     what = "value that could not be read as a number" if kind == "unreadable" else "key that is none of the declared ones"
-    said = f"{value} ± {half}{of_all} persons have a {what} in one of {_named(cells)}. Each is counted under one of them."
-    return Caution(f"{said} {_LOST[kind]}", _checks(cells))
+    said = f"{many}{of_all} persons have a {what} in one of {_named(cells)}. Each is counted under one of them."
+    return Caution(f"{said} {_lost(plan, kind, cells)}", _checks(cells))
+
+
+def _lost(plan: Plan, kind: str, cells: Sequence[Row]) -> str:
+    """What becomes of what these checks count."""
+    if kind == "other keys":
+        return _NO_GROUP
+    if any(s.missing != "drop" for s in plan.statistics if s.column in {row.group for row in cells}):
+        return "What cannot be read is missing, and where the plan puts a number in the place of missing values it counts as that."
+    return "What cannot be read is left out of its statistics."
+
+
+# Checks that are quiet because others hide them
+
+
+def _hidden(plan: Plan, rows: Sequence[Row], silent: Sequence[Row]) -> list[Caution]:
+    """Where a check could be about most persons, and would not show it, for they are counted under others."""
+    known = people(plan, rows)
+    found: dict[str, list[Row]] = {}
+    for row in silent:
+        cells = [other for other in hiding(plan, rows, row) if _is_large(other, known)]
+        if known is not None and cells and row.upper > MOST * known and _could_be_most(plan, row, cells, known):
+            found.setdefault(_counted_under(cells, known), []).append(row)
+    return [
+        Caution(
+            f"Whether most persons have {', or '.join(map(_has, hidden))}, cannot be told: each person is counted under one check "
+            f"only, and {under}. {_then(plan, hidden)}",
+            _checks(hidden),
+        )
+        for under, hidden in found.items()
+    ]
+
+
+def _could_be_most(plan: Plan, row: Row, cells: Sequence[Row], known: float) -> bool:
+    """Whether this check and those that hide it hold most persons, as far as noise lets see.
+
+    A digest chooses among checks in one turn: of those whom two of them fit each gets half, but for chance. So one that hides
+    this one by a digest hides no more than this one holds itself. Where one row is one person the digest is of what stands in
+    the row, and rows that are the same go the same way: it may hide all.
+    """
+    own = max(row.number + row.half_width, 0.0)
+    held = (min(other.number, own) if _by_digest(plan, other, row) else other.number for other in cells)
+    return own + sum(held) > MOST * known
+
+
+def _by_digest(plan: Plan, one: Row, other: Row) -> bool:
+    """Whether a digest of the person chooses under which of two checks they are counted."""
+    if plan.one_row_per_person or one.check is None or other.check is None:
+        return False
+    return turn(one.check) == turn(other.check)
+
+
+def _counted_under(cells: Sequence[Row], known: float) -> str:
+    """How many are counted under these checks, whoever else they are about."""
+    many = (" ± ".join(uncertain(row.number, row.half_width, whole=True)) for row in cells)
+    return ", and ".join(
+        f"{one} of about {known:,.0f} are counted as having {_has(row)}" for one, row in zip(many, cells, strict=True)
+    )
+
+
+def _has(row: Row) -> str:
+    """What a person has whom a check is about."""
+    said = {
+        "unreadable": f"a value in {row.group} that is no number",
+        "other keys": f"a key in {row.group} that is none of the declared ones",
+        "clipped": f"a value in {row.group} beyond its bounds",
+    }
+    return said.get(row.kind, row.group)
+
+
+def _then(plan: Plan, hidden: Sequence[Row]) -> str:
+    said = {
+        "unreadable": _lost(plan, "unreadable", [row for row in hidden if row.kind == "unreadable"]),
+        "other keys": _NO_GROUP,
+        "clipped": "A value beyond its bounds counts as the bound.",
+        "left out": "What is more than counts is left out.",
+    }
+    return " ".join(said[kind] for kind in dict.fromkeys(row.kind for row in hidden))
 
 
 # Checks that are quiet because they can see nothing
@@ -155,20 +247,17 @@ def _together(plan: Plan, rows: Sequence[Row], kind: str) -> Caution | None:
 
 def _is_blind(plan: Plan, rows: Sequence[Row], row: Row) -> bool:
     """Whether a quarter of all could have an unreadable value, or another key, and nothing would be said."""
-    most = _most(plan, rows, row)
+    most = most_of(plan, rows, row)
     measure = "" if row.check is None else row.check.measure
-    row = _from_total(plan, rows, row)
-    return most is not None and SURE * _width(_sharing(rows, measure) or [row]) > BLIND * most
+    row = from_total(plan, rows, row)
+    return most is not None and SURE * width_of_sum(_sharing(rows, measure) or [row]) > BLIND * most
 
 
 def _blind(plan: Plan, rows: Sequence[Row], kind: str, unsure: Sequence[Row]) -> Caution:
     whether = f"the values of {_named(unsure)} could be read as numbers"
-    lost = _LOST[kind]
     if kind == "other keys":
         whether = f"the keys in {_named(unsure)} are the declared ones"
-    elif any(s.missing != "drop" for s in plan.statistics if s.column in {row.group for row in unsure}):
-        lost = "What cannot be read is missing, and where the plan puts a number in the place of missing values it counts as that."
-    said = f"Whether {whether} cannot be told: {_counted_to(plan, rows, unsure)}. {lost}"
+    said = f"Whether {whether} cannot be told: {_counted_to(plan, rows, unsure)}. {_lost(plan, kind, unsure)}"
     return Caution(said, _checks(unsure))
 
 
@@ -177,115 +266,13 @@ def _named(rows: Sequence[Row]) -> str:
 
 
 def _counted_to(plan: Plan, rows: Sequence[Row], unsure: Sequence[Row]) -> str:
-    worst = max((_from_total(plan, rows, row) for row in unsure), key=lambda row: row.half_width)
-    most = max(_most(plan, rows, worst) or 0.0, 0.0)
-    about = "about" if _whole(plan, rows, worst) else "at most about"
+    worst = max((from_total(plan, rows, row) for row in unsure), key=lambda row: row.half_width)
+    most = max(most_of(plan, rows, worst) or 0.0, 0.0)
+    about = "about" if whole_of(plan, rows, worst) else "at most about"
     measure = "" if worst.check is None else worst.check.measure
-    counted = f"± {above(_width(_sharing(rows, measure) or [worst]), 2)} {worst.statistic.split()[0]}"
+    counted = f"± {above(width_of_sum(_sharing(rows, measure) or [worst]), 2)} {worst.statistic.split()[0]}"
     return f"that is counted to {counted}, and there are {about} {most:,.0f}"
 
 
 def _checks(rows: Sequence[Row]) -> tuple[Answer, ...]:
     return tuple(row.check for row in rows if row.check is not None)
-
-
-# How many there are, as far as it is published
-
-
-def _counts(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> list[Row]:
-    """The numbers of rows in the declared groups of a grouping, where they are published."""
-    for statistic in plan.statistics:
-        if statistic.kind in ("count", "histogram") and statistic.group_by == group_by:
-            return [row for row in rows if row.check is None and row.statistic == statistic.name]
-    return []
-
-
-def _people(plan: Plan, rows: Sequence[Row]) -> float | None:
-    known = persons(plan, rows)
-    return None if known is None else known[0]
-
-
-def persons(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
-    """How many persons the table has, and the ± of that, as far as it is public or published."""
-    total = _total(plan, rows)
-    if total is None and plan.one_row_per_person:
-        wholes = (_rows_of(plan, rows, row, row.check.group_by) for row in rows if row.check and row.kind == "other keys")
-        return next((whole for whole in wholes if whole is not None), None)
-    return total
-
-
-def _total(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
-    """The same, as far as it is one number."""
-    one_row = plan.one_row_per_person or plan.rows_per_person == 1
-    for statistic in plan.statistics:
-        if plan.one_row_per_person and statistic.public_n is not None:
-            return float(statistic.public_n), 0.0
-        if statistic.kind in ("persons", *(["count"] if one_row else [])) and not statistic.group_by:
-            return next((row.number, row.half_width) for row in rows if row.statistic == statistic.name)
-    return None
-
-
-def _rows_of(plan: Plan, rows: Sequence[Row], other: Row, group_by: tuple[Key, ...]) -> tuple[float, float] | None:
-    """How many rows a grouping has, those of other keys among them, and the ± of that, where its counts are published."""
-    declared = _counts(plan, rows, group_by)
-    if not declared:
-        return None
-    parts = [*declared, other]
-    return sum(row.number for row in parts), sum(row.half_width for row in parts)
-
-
-def _whole(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | None:
-    """What a check counts a part of: all rows of its grouping, or all persons."""
-    if part.check is None or part.check.measure != "rows":
-        return persons(plan, rows)
-    total = _total(plan, rows) if plan.one_row_per_person else None
-    found = _rows_of(plan, rows, part, part.check.group_by) if total is None else total
-    return persons(plan, rows) if found is None and plan.one_row_per_person else found
-
-
-def _from_total(plan: Plan, rows: Sequence[Row], part: Row) -> Row:
-    """The rows with other keys: all rows less those in the declared groups, where that is known better than their cell.
-
-    Where one row is one person every row is in a declared group or in that cell.
-    """
-    if part.check is None or part.check.measure != "rows" or not plan.one_row_per_person:
-        return part
-    total, declared = _total(plan, rows), _counts(plan, rows, part.check.group_by)
-    if total is None or not declared:
-        return part
-    width = total[1] + sum(row.half_width for row in declared)
-    number = total[0] - sum(_before_processing(row) for row in declared)
-    return replace(part, value=number, half_width=width, interval=None) if width < part.half_width else part
-
-
-def _before_processing(row: Row) -> float:
-    """What is put at zero adds up, so sums are of the values before it."""
-    return row.number if row.unprocessed is None else row.unprocessed
-
-
-def _most(plan: Plan, rows: Sequence[Row], part: Row) -> float | None:
-    """No more than this there are, but for noise: a person has at least one row."""
-    whole = _whole(plan, rows, part)
-    counted = _counts(plan, rows, ())
-    return whole[0] if whole is not None else counted[0].number if counted else None
-
-
-def _least_persons(plan: Plan, rows: Sequence[Row], group_by: tuple[Key, ...]) -> float:
-    """No fewer than this are in the declared groups, but for noise: a person counts there as often as the bounds let."""
-    limit = bounds(plan, group_by)
-    declared = sum(row.number for row in _counts(plan, rows, group_by))
-    return max(declared, 0.0) / min(limit.rows, limit.rows_in_group * limit.groups)
-
-
-def share(plan: Plan, rows: Sequence[Row], part: Row) -> tuple[float, float] | None:
-    """Between which shares of all persons, or of all rows, a check lies, where their number is published.
-
-    Both numbers are taken at the ends of their 95 % intervals: the share is between these in at
-    least 90 % of releases. Published numbers alone decide it, so it costs nothing.
-    """
-    whole = _whole(plan, rows, part)
-    if whole is None or whole[0] <= whole[1]:
-        return None
-    least, most = whole[0] - whole[1], whole[0] + whole[1]
-    lower = max(part.number - part.half_width, 0.0) / most
-    return min(lower, 1.0), min(max(part.number + part.half_width, 0.0) / least, 1.0)

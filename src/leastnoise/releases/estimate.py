@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.digits import uncertain
+from leastnoise.digits import ends, uncertain
 from leastnoise.releases.keys import OTHER, Key, group_keys, group_titles
 from leastnoise.releases.mechanism import Mechanism
 from leastnoise.releases.plan import Plan, Statistic
@@ -35,6 +35,7 @@ COUNTED = {
     "left out": "persons with rows left out",
 }
 TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
+AT_LEAST = "at least: each person is counted under one check, and upper adds the checks that may hide this one"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Row:
     `value` is None for a mean or variance of too few values to say; its noise has no size then (NaN).
     The rows of the checks are of kind "other keys" (with the columns of the grouping as `group`) and
     "unreadable" and "clipped" (with the column) and "left out" (with the bound); `check` says of what.
+    Where `is_hidden`, `value` ± `half_width` is about the persons counted under this check, and
+    `lower` to `upper` about all whom its name fits: others of them may be counted under another check.
     """
 
     statistic: str
@@ -56,6 +59,7 @@ class Row:
     keys: tuple[tuple[str, str], ...] = ()  # the columns of the grouping, each with the key of this group
     interval: tuple[float, float] | None = None  # where it is another one than value ± half_width
     check: Answer | None = None  # of a check: what it counts, with its column, bounds or grouping; persons once where it says so
+    is_hidden: bool = False  # of a check: whether another one may count persons whom it is about
 
     @property
     def number(self) -> float:
@@ -78,14 +82,19 @@ class Row:
         return self.kind in COUNTS
 
     def shown(self) -> tuple[str, str]:
-        """The value and its ±, for people: never narrower than they are, and nothing beside "too few to say"."""
+        """The value and its ±, for people: never narrower than they are, and nothing beside "too few to say".
+
+        Of a check that others may hide the ends of the interval in the place of the ±.
+        """
         if self.value is None:
             return TOO_FEW, ""
-        return uncertain(self.value, self.half_width, whole=self.is_count)
+        value, width = uncertain(self.value, self.half_width, whole=self.is_count)
+        return value, ends(self.lower, self.upper, self.half_width) if self.is_hidden else width
 
     def in_words(self) -> str:
-        """The same as one text: 17.23 ± 0.52."""
-        return " ± ".join(part for part in self.shown() if part)
+        """The same as one text: 17.23 ± 0.52, or 180 to 390 of a check that others may hide."""
+        value, width = self.shown()
+        return width if self.is_hidden else " ± ".join(part for part in (value, width) if part)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON data: null where there is no number, and counts that are whole as whole numbers."""
@@ -100,7 +109,7 @@ class Row:
             "noise_std": self._told(self.noise_std, whole=False),
             "half_width_95": self._told(self.half_width, whole=False),
             "unprocessed": self._told(self.unprocessed),
-            "note": TOO_FEW if self.value is None else "",
+            "note": TOO_FEW if self.value is None else AT_LEAST if self.is_hidden else "",
         }
 
     def _told(self, number: float | None, *, whole: bool = True) -> float | int | None:
@@ -175,12 +184,23 @@ def checks(plan: Plan, made: Mechanism) -> list[Check]:
             found.append(Check(i, COUNTED[answer.measure], answer.measure, _subject(plan, block, answer), answer))
         elif is_checks(block) or entry.group == len(block.groups):
             of = answer if is_checks(block) else replace(answer, group_by=block.group_by)
-            name = "rows with other keys" if answer.measure == "rows" else COUNTED["other keys"]
+            name = _others(plan, block, answer)
             columns = _columns(of)
             again = sum(one.kind == "other keys" and _columns(one.of) == columns for one in found)  # with other keys declared
             named = f"{columns} ({again + 1})" if again else columns
             found.append(Check(i, name, "other keys", named, of, tuple((key.column, OTHER) for key in of.group_by)))
     return found
+
+
+def _others(plan: Plan, block: Block, answer: Answer) -> str:
+    """What a cell of other keys counts. A free one has those who have room for another group, the declared ones first."""
+    if answer.measure == "rows":
+        return "rows with other keys"
+    if is_checks(block):
+        return COUNTED["other keys"]
+    most = bounds(plan, block.group_by).groups
+    room = "no declared group" if most == 1 else f"fewer than {most} declared groups"
+    return f"{COUNTED['other keys']} in {room}"
 
 
 def _columns(answer: Answer) -> str:

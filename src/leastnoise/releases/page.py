@@ -8,10 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.digits import above, below
-from leastnoise.releases.cautions import share
 from leastnoise.releases.estimate import CHECKS, Row
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.report import clipped, guarantee, in_words, intervals_in_words, registry, shares_of, unit, why
+from leastnoise.releases.shares import share
 
 if TYPE_CHECKING:
     from leastnoise.releases.run import Release

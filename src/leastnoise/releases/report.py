@@ -9,9 +9,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.digits import above
-from leastnoise.releases.cautions import beside, share
+from leastnoise.releases.cautions import beside
 from leastnoise.releases.estimate import CHECKS
 from leastnoise.releases.plan import Plan, Values
+from leastnoise.releases.shares import share
 from leastnoise.storage import spreadsheet_text
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ _LAYOUTS = {
     "by group": "one joint draw for the answers of each group",
     "product": "independent noise on each answer",
 }
+_ONCE = (
+    "Where a range stands in the place of a ±, a line may be about persons who are counted under another line, for each is counted "
+    "under one of these only. Its lower end is what is counted there; its upper end adds the lines that may hide it. What the line "
+    "is named after is between the two."
+)
 
 
 def unit(plan: Plan) -> str:
@@ -98,15 +104,11 @@ def bounds(release: Release) -> dict[str, Any]:
 def shares_of(plan: Plan) -> str:
     """Of what the shares beside the bounds are, and why they are of that."""
     if plan.one_row_per_person:
-        return (
-            "One row is one person, so a share of the persons is that of the rows, and of the values of a column. Each row is "
-            "under one of the lines at most, rows with other keys apart; the share is of all rows where their number is published."
-        )
+        return f"One row is one person, so a share of the persons is a share of the rows, where their number is published. {_ONCE}"
     return (
         "The share is of the persons, where their number is published, and not of the rows or values: how many rows one person "
         "loses has no bound, so no noise could hide it, and one person may have clipped values in all their "
-        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. "
-        "Who would be in several lines may be in one of them only: each is, but for noise, at most the number it is named after."
+        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. " + _ONCE
     )
 
 

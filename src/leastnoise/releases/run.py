@@ -40,6 +40,7 @@ from leastnoise.releases.page import page
 from leastnoise.releases.plan import Plan
 from leastnoise.releases.plan_file import load_plan
 from leastnoise.releases.sealed import SealedTable
+from leastnoise.releases.shares import with_hidden
 from leastnoise.releases.table import Counts, Table, aggregate, open_table, read_through, rehearse
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import OPERATING_SYSTEM, Entropy, chosen, is_private, stamp_of
@@ -226,7 +227,7 @@ def release(
         opened.close()
     told("adding noise", 0.0)
     noisy = _noisy(made, counts, source)
-    found = estimate.processed(wanted, estimate.rows(wanted, made, noisy))
+    found = with_hidden(wanted, estimate.processed(wanted, estimate.rows(wanted, made, noisy)))
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
     done = Release(wanted, found, made, opened.engine, stamp_of(source), stamp, entry)
     if ledger is not None and entry is not None:

@@ -92,6 +92,7 @@ from leastnoise.releases.plan import LARGEST_SUM, Plan, Statistic, Values
 
 Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable", "other keys", "clipped", "left out"]
 ONCE = ("unreadable", "other keys", "clipped", "left out")  # each person is counted under one of these checks, once
+_TURNS = {"unreadable": 0, "other keys": 1}  # which of them come before the others
 
 
 @dataclass(frozen=True)
@@ -245,6 +246,11 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
     once = [block.group_by for block in asked if block.other == Answer("persons") and (joint or not block.other_is_free)]
     cells = [replace(block, other=None, other_sensitivity=0) if block.group_by in once else block for block in asked]
     return (*cells, *_checks(plan, once))
+
+
+def turn(check: Answer) -> int:
+    """When a check has its turn: a person is counted under the first that applies, of several in one turn by a digest."""
+    return _TURNS.get(check.measure, len(_TURNS))
 
 
 def is_checks(block: Block) -> bool:

@@ -48,7 +48,7 @@ from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
-from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks, leaves_out
+from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks, leaves_out, turn
 from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
 from leastnoise.texts import shown
 
@@ -62,7 +62,6 @@ _IBIS_NAMES = {"dbname": "database"}  # what ibis calls what libpq calls otherwi
 _LONGEST_HEADER = 1 << 20  # characters of the names of all columns
 _SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}  # by ibis's names
 _ALL_ROWS = 1 << 62
-_FIRST = {"unreadable": "0", "other keys": "1"}  # which checks a person is counted under before the others
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 
 # Without a schema the first of the search path that has the name: temporary tables, then the schemas of the connection.
@@ -613,7 +612,7 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
     never = ibis.literal("z")  # after every digit of a digest
     orders = {}
     for i, answer in enumerate(block.answers):
-        first = ibis.literal(_FIRST.get(answer.measure, "2"))
+        first = ibis.literal(str(turn(answer)))
         orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(first + md5(ibis, start + str(i)).left(_DIGITS), never)
     view = _fenced(table, view.mutate(**orders))
     view = _fenced(table, view.mutate(ln_least=ibis.least(*(view[name] for name in orders))))
