@@ -77,7 +77,7 @@ def edited(draw: Callable[[Any], Any], whole: tuple[Any, ...]) -> Any:
         inside, key = places[draw(st.integers(0, len(places) - 1))]
         how = draw(st.sampled_from(("replace", "replace", "replace", "remove", "repeat", "move", "nudge")))
         if how == "replace":
-            inside[key] = draw(values)
+            inside[key] = copy.deepcopy(draw(values))  # the hostile ones are there for all
         elif how == "remove":
             del inside[key]
         elif how == "repeat" and isinstance(inside, list):
