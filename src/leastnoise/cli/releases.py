@@ -148,8 +148,6 @@ def release(
                 click.echo(settles, err=True)
             if preview:
                 _show_preview(whole, made, book, share, trouble, as_json)
-                if trouble:
-                    raise SystemExit(1)
                 return
             problems = _written(done, out, plot)
             _show_release(done, book, share, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
