@@ -538,7 +538,7 @@ def ledger_spend(
     anything is revealed: when it exits with 0 the spend is on the disk.
 
     \b
-      leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March" --one-row-per-person
+      leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March" --relation replace --one-row-per-person
     """
     from leastnoise.cli.laws import law_and_guarantee
     from leastnoise.releases.ledger import Ledger, Spend
