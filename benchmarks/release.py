@@ -26,14 +26,14 @@ from typing import Any
 ROWS, PERSONS, GROUPS = 10_000_000, 1_000_000, 50
 
 
-def make_table(path: Path, rows: int) -> None:
+def make_table(path: Path, rows: int, groups: int = GROUPS) -> None:
     import duckdb
 
     with duckdb.connect() as connection:
         connection.execute("SELECT setseed(0.5)")
         connection.execute(
             f"""COPY (SELECT CAST(floor(random() * {max(rows // 10, 1)}) AS BIGINT) AS person,
-                             'region ' || CAST(CAST(floor(random() * {GROUPS}) AS INT) AS VARCHAR) AS region,
+                             'region ' || CAST(CAST(floor(random() * {groups}) AS INT) AS VARCHAR) AS region,
                              round(exp(3 + random() * 3), 2) AS amount
                       FROM range({rows})) TO '{path}' (FORMAT parquet)"""
         )

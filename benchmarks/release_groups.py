@@ -13,27 +13,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.release import make_table
+
 GROUPS, ROWS = 5_000, 1_000_000
-
-
-def make_table(path: Path, groups: int, rows: int) -> None:
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.execute("SELECT setseed(0.5)")
-        connection.execute(
-            f"""COPY (SELECT CAST(floor(random() * {max(rows // 10, 1)}) AS BIGINT) AS person,
-                             'place ' || CAST(CAST(floor(random() * {groups}) AS INT) AS VARCHAR) AS place,
-                             round(exp(3 + random() * 3), 2) AS amount
-                      FROM range({rows})) TO '{path}' (FORMAT parquet)"""
-        )
 
 
 def plan(path: Path, groups: int) -> Any:
     from leastnoise.releases.plan import Plan, Statistic
     from leastnoise.releases.source import ParquetFile
 
-    by = {"place": [f"place {i}" for i in range(groups)]}
+    by = {"region": [f"region {i}" for i in range(groups)]}
     amount = {"column": "amount", "lower": 0, "upper": 500, "pitch": 0.01, "missing": "drop"}
     statistics = (Statistic("count", group_by=by), Statistic("mean", group_by=by, **amount))
     unit = {"person": "person", "rows_per_person": 12, "groups_per_person": 6, "rows_per_group": 2}
@@ -43,7 +32,7 @@ def plan(path: Path, groups: int) -> Any:
 def main(groups: int = GROUPS, rows: int = ROWS) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
-        make_table(path, groups, rows)
+        make_table(path, rows, groups)
         begun = time.process_time()
         from leastnoise.releases.run import release
 

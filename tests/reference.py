@@ -28,7 +28,7 @@ def shell_count(dimension: int, k: int) -> int:
 
 
 def pair_count(dimension: int, shift: int, i: int, j: int) -> int:
-    """N_ij for the corner shift: the mixed difference of C_ij (DESIGN §2), as an exact integer."""
+    """N_ij for the corner shift: the mixed difference of C_ij, the points within i of one place and j of the other; exact."""
 
     def inside(i: int, j: int) -> int:
         return max(0, min(i, shift + j) - max(-i, shift - j) + 1) ** dimension if min(i, j) >= 0 else 0

@@ -14,13 +14,19 @@ import pytest
 _PATIENCE = 300.0  # seconds after which a server that does not start or stop is a failure, on a busy machine too
 
 
+def need_spark():
+    """PySpark's SQL; skipped where Spark cannot run."""
+    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17, and there is no java here")
+    return sql
+
+
 @contextmanager
 def spark():
     """An ibis connection to Spark in this process."""
     ibis = pytest.importorskip("ibis")
-    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java 17, and there is no java here")
+    sql = need_spark()
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     builder = sql.SparkSession.builder.master("local[1]").appName("leastnoise")
     for key, value in {

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -386,9 +385,9 @@ print(sorted(os.listdir()), os.listdir(sys.argv[1]))
 @pytest.mark.engines
 @pytest.mark.slow
 def test_a_session_of_spark_that_a_plan_needs_leaves_nothing_behind(tmp_path):
-    pytest.importorskip("pyspark")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java 17, and there is no java here")
+    from releases import engines
+
+    engines.need_spark()
     place, scratch = tmp_path / "place", tmp_path / "scratch"
     place.mkdir()
     scratch.mkdir()

@@ -48,22 +48,23 @@ def noise():
 @pytest.fixture
 def ledger(tmp_path):
     with Ledger(tmp_path / "ledger") as book:
-        book.open_dataset("clinic", epsilon=2.0, delta=1e-6)
+        for name in ("clinic", "flights"):
+            book.open_dataset(name, epsilon=2.0, delta=1e-6)
         yield book
 
 
-def carried_out(ledger, noise, source=None, table=None):
-    plan = visits(source)
+def carried_out(ledger, noise, source=None, table=None, plan_of=visits):
+    plan = plan_of(source)
     return release(plan, ledger=ledger, table=table, prepared=replace(noise, plan_hash=plan.hash))
 
 
-def costs_nothing(ledger, noise, error, said, source=None, table=None):
+def costs_nothing(ledger, noise, error, said, source=None, table=None, plan_of=visits):
     head = ledger.head
     for _ in range(2):
         with pytest.raises(error, match=said) as refused:
-            carried_out(ledger, noise, source, table)
+            carried_out(ledger, noise, source, table, plan_of)
     assert ledger.head == head
-    assert ledger.dataset("clinic").spent == 0.0
+    assert ledger.dataset(plan_of().dataset).spent == 0.0
     for secret in ("P0039", "zoë", "49"):
         assert secret not in str(refused.value)
 
@@ -188,24 +189,12 @@ def flown_noise():
     return mechanism(flown())
 
 
-@pytest.fixture
-def book(tmp_path):
-    with Ledger(tmp_path / "flights.ledger") as book:
-        book.open_dataset("flights", epsilon=2.0, delta=1e-6)
-        yield book
+def released(ledger, flown_noise, source=None, table=None):
+    return carried_out(ledger, flown_noise, source, table, plan_of=flown)
 
 
-def released(book, flown_noise, source=None, table=None):
-    plan = flown(source)
-    return release(plan, ledger=book, table=table, prepared=replace(flown_noise, plan_hash=plan.hash))
-
-
-def is_free(book, flown_noise, said, source=None, table=None, error=EngineError):
-    head = book.head
-    with pytest.raises(error, match=said):
-        released(book, flown_noise, source, table)
-    assert book.head == head
-    assert book.dataset("flights").spent == 0.0
+def is_free(ledger, flown_noise, said, source=None, table=None, error=EngineError):
+    costs_nothing(ledger, flown_noise, error, said, source, table, plan_of=flown)
 
 
 def damaged(path):
@@ -223,23 +212,32 @@ def damaged(path):
     return path
 
 
-def test_parquet_with_a_damaged_page_or_half_a_file_costs_nothing(book, flown_noise, tmp_path):
+def test_parquet_with_a_damaged_page_or_half_a_file_costs_nothing(ledger, flown_noise, tmp_path):
     whole = real.as_parquet(real.flights(10), tmp_path / "flights.parquet", compression="zstd")
     half = tmp_path / "half.parquet"
     half.write_bytes(Path(whole).read_bytes()[:50_000])
-    is_free(book, flown_noise, "while opening the table", ParquetFile(str(half)))
-    is_free(book, flown_noise, "There is no file", ParquetFile(str(tmp_path / "none.parquet")), error=PlanError)
+    is_free(ledger, flown_noise, "while opening the table", ParquetFile(str(half)))
+    is_free(ledger, flown_noise, "There is no file", ParquetFile(str(tmp_path / "none.parquet")), error=PlanError)
     broken = tmp_path / "broken.parquet"
     shutil.copy(whole, broken)
     said = "while reading the table's files to their end .* If its files are damaged or not whole, write them again"
-    is_free(book, flown_noise, said, ParquetFile(damaged(str(broken))))
-    assert released(book, flown_noise, ParquetFile(whole)).entry is not None
+    is_free(ledger, flown_noise, said, ParquetFile(damaged(str(broken))))
+    assert released(ledger, flown_noise, ParquetFile(whole)).entry is not None
+
+
+def test_a_damaged_page_of_decimal_numbers_costs_nothing(ledger, flown_noise, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table = real.flights(10)
+    place = table.column_names.index("air_time")
+    table = table.set_column(place, "air_time", table["air_time"].cast(pa.decimal128(21, 2)))
+    path = real.as_parquet(table, tmp_path / "flights.parquet", compression="zstd")
+    is_free(ledger, flown_noise, "while reading the table's files to their end", ParquetFile(damaged(path)))
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_what_postgres_refuses_costs_nothing(book, flown_noise):
+def test_what_postgres_refuses_costs_nothing(ledger, flown_noise):
     """A column that may not be read, a table that may not, a view that is gone, a view without the column."""
     psycopg = pytest.importorskip("psycopg")
     with engines.postgres() as connected:
@@ -253,22 +251,22 @@ def test_what_postgres_refuses_costs_nothing(book, flown_noise):
             server.execute("GRANT SELECT (tailnum, origin, month) ON flights TO guest")
             guest = url.replace("steward@", "guest@")
             refused = "counting and summing .InsufficientPrivilege."
-            is_free(book, flown_noise, refused, Connection(guest, "flights"))
-            is_free(book, flown_noise, refused, Connection(guest, "closed"))
-            is_free(book, flown_noise, "has no column 'air_time'", Connection(url, "short"), error=PlanError)
-            is_free(book, flown_noise, "no table or view 'nothing'", Connection(url, "nothing"), error=PlanError)
+            is_free(ledger, flown_noise, refused, Connection(guest, "flights"))
+            is_free(ledger, flown_noise, refused, Connection(guest, "closed"))
+            is_free(ledger, flown_noise, "has no column 'air_time'", Connection(url, "short"), error=PlanError)
+            is_free(ledger, flown_noise, "no table or view 'nothing'", Connection(url, "nothing"), error=PlanError)
             seen = connected.table("departures")
             server.execute("DROP VIEW departures")
-            is_free(book, flown_noise, "while counting and summing", table=seen)
-            assert released(book, flown_noise, Connection(url, "flights")).entry is not None
+            is_free(ledger, flown_noise, "while counting and summing", table=seen)
+            assert released(ledger, flown_noise, Connection(url, "flights")).entry is not None
             server.execute("GRANT SELECT ON flights TO guest")
-            assert released(book, flown_noise, Connection(guest, "flights")).entry is not None
+            assert released(ledger, flown_noise, Connection(guest, "flights")).entry is not None
 
 
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_what_spark_cannot_read_costs_nothing(book, flown_noise, tmp_path):
+def test_what_spark_cannot_read_costs_nothing(ledger, flown_noise, tmp_path):
     """A view that is gone, one without the column, a file whose page is damaged, one that was removed after the table was made."""
     with engines.spark() as connected:
         session = connected._session
@@ -281,16 +279,16 @@ def test_what_spark_cannot_read_costs_nothing(book, flown_noise, tmp_path):
         stored("flights")
         session.table("flights").createOrReplaceTempView("departures")
         session.table("flights").select("tailnum", "origin").createOrReplaceTempView("short")
-        is_free(book, flown_noise, "has no column 'air_time'", table=connected.table("short"), error=PlanError)
+        is_free(ledger, flown_noise, "has no column 'air_time'", table=connected.table("short"), error=PlanError)
         seen = connected.table("departures")
         session.catalog.dropTempView("departures")
-        is_free(book, flown_noise, "while", table=seen)
+        is_free(ledger, flown_noise, "while", table=seen)
         damaged(stored("broken"))
         Path(stored("removed")).unlink()
         said = "while reading the table's files to their end .* write them again"
         for name in ("broken", "removed"):
-            is_free(book, flown_noise, said, table=connected.table(name))
-            is_free(book, flown_noise, said, table=session.table(name))
+            is_free(ledger, flown_noise, said, table=connected.table(name))
+            is_free(ledger, flown_noise, said, table=session.table(name))
         # What a view computes may fail on the value of a row, and no row is read of it beforehand.
         failing = session.sql(
             "SELECT tailnum, origin, CASE WHEN raise_error('a row was read') IS NULL THEN air_time END air_time FROM flights"
@@ -302,7 +300,7 @@ def test_what_spark_cannot_read_costs_nothing(book, flown_noise, tmp_path):
             tables.read_through(flown(), opened)
         finally:
             opened.close()
-        assert released(book, flown_noise, table=connected.table("flights")).entry is not None
+        assert released(ledger, flown_noise, table=connected.table("flights")).entry is not None
 
 
 def test_a_sound_table_is_charged_once(ledger, noise):

@@ -452,13 +452,14 @@ def read_through(plan: Plan, table: Table, progress: Callable[[float], None] | N
     if not table.is_files:
         return
     columns = [table.expression[name] for name in plan.columns]
-    counted = {f"ln_read{i}": column.count() for i, column in enumerate(columns) if _is_plain(column.type())}
+    is_lenient = table.engine == "duckdb"
+    counted = {f"ln_read{i}": column.count() for i, column in enumerate(columns) if is_lenient or _is_plain(column.type())}
     whole = table.expression.aggregate(**(counted or {"ln_read": table.expression.count()}))
     _withheld("reading the table's files to their end", lambda: executed(whole, table.engine, progress), table.advice)
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether every value of the type can be read: Spark refuses some dates of old files."""
+    """Whether Spark can read every value of the type: it refuses some dates of old files."""
     return bool(kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_boolean())
 
 
