@@ -294,6 +294,23 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
     assert lines["persons", ""] == ""
 
 
+def test_a_bound_that_leaves_out_a_quarter_of_the_rows_says_so():
+    """1,000 of 4,000 persons have six rows where two count: 12,000 rows published as 8,000 were so without a word."""
+    import pyarrow as pa
+
+    from leastnoise.releases.plan import Plan, Statistic
+
+    asked = (Statistic("count", name="visits"), Statistic("persons"))
+    plan = Plan("visits", None, "add/remove", asked, 2.0, 1e-6, person="who", rows_per_person=2)
+    who = [i for i in range(4000) for _ in range(6 if i % 4 == 0 else 2)]
+    done = seeded(plan, table=pa.table({"who": who}))
+    (sentence,) = done.cautions
+    assert "have more than 2 rows, and what is more than that is left out" in sentence
+    assert {line["statistic"]: line["read_first"] for line in csv.DictReader(done.to_csv().splitlines())}["visits"] == sentence
+    few = [i for i in range(4000) for _ in range(6 if i % 40 == 0 else 2)]  # one in forty: what a bound is for
+    assert seeded(plan, table=pa.table({"who": few})).cautions == ()
+
+
 def test_words_in_one_column_hide_what_is_clipped_in_another():
     """All 4,000 values of y are clipped: "8.7 to 14 %" was published, and y = 10.0000 ± 0.0069 without a word, as x has words."""
     import pyarrow as pa
@@ -303,10 +320,10 @@ def test_words_in_one_column_hide_what_is_clipped_in_another():
     stated = {"lower": 0, "upper": 10, "pitch": 1, "missing": "drop"}
     means = (Statistic("mean", name="x", column="x", **stated), Statistic("mean", name="y", column="y", **stated))
     plan = Plan("f", None, "add/remove", (Statistic("count"), *means), 2.0, 1e-6, one_row_per_person=True)
-    table = pa.table({"x": ["word"] * 3600 + ["1"] * 400, "y": [50.0] * 4000})
+    table = pa.table({"x": ["word"] * 3800 + ["1"] * 200, "y": [50.0] * 4000})
     done = seeded(plan, table=table)
     true = {
-        ("persons with an unreadable value", "x"): 3600,
+        ("persons with an unreadable value", "x"): 3800,
         ("persons with an unreadable value", "y"): 0,
         ("persons with a clipped value", "x"): 0,
         ("persons with a clipped value", "y"): 4000,

@@ -25,7 +25,8 @@ from leastnoise.releases.shares import (
 )
 
 LARGE = 0.05  # share of the rows or persons above which a check is worth a sentence
-MOST = 0.5  # the same for bounds, which are meant to bite now and then
+BITES = 0.1  # the same for bounds, which are meant to bite now and then
+MOST = 0.5  # share of the persons whom one check may be about although others hide it
 BLIND = 0.25  # share of the persons, or rows, that must be enough for a sentence; else the check can tell nothing
 KINDS = ("unreadable", "other keys")  # checks of what nobody meant; the others are of bounds, which are meant
 _NO_GROUP = "What has another key is in no group."
@@ -128,7 +129,7 @@ def _missing(plan: Plan, row: Row) -> str:
 
 
 def _bounded(row: Row, known: float | None) -> str:
-    if known is None or row.number <= max(SURE * row.half_width, MOST * known):
+    if known is None or row.number <= max(SURE * row.half_width, BITES * known):
         return ""
     what = f"a value in {row.group} beyond its bounds, which counts as the bound" if row.kind == "clipped" else row.group
     more = "" if row.kind == "clipped" else ", and what is more than that is left out"
