@@ -241,7 +241,7 @@ def in_spark():
 
 
 @pytest.mark.parametrize("kind", PLANS)
-@pytest.mark.parametrize("pairs", [16, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [8, pytest.param(50, marks=pytest.mark.long)])
 def test_neighbours_on_duckdb(kind, pairs, tmp_path):
     with in_duckdb(tmp_path) as (source, put):
         compare(tmp_path, kind, source, put, pairs, seed=1)
@@ -251,7 +251,7 @@ def test_neighbours_on_duckdb(kind, pairs, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-@pytest.mark.parametrize("pairs", [8, pytest.param(35, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [6, pytest.param(35, marks=pytest.mark.long)])
 def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):
     compare(tmp_path, kind, *in_postgres, pairs, seed=2)
 

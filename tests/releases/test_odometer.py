@@ -89,7 +89,7 @@ GAMES = [
     (3.0, 0.01, MENU),
     (4.0, 0.05, SHORT_MENU),
     (6.0, 0.01, SHORT_MENU),
-    pytest.param(6.0, 0.01, MENU, marks=pytest.mark.slow),
+    pytest.param(6.0, 0.01, MENU, marks=pytest.mark.long),
 ]
 
 
@@ -105,7 +105,7 @@ def test_no_adversary_exceeds_delta_at_what_is_spent_when_it_stops(epsilon, delt
     [
         (3.0, 0.01, MENU, 1.16),
         (6.0, 0.01, SHORT_MENU, 1.39),
-        pytest.param(6.0, 0.01, MENU, 1.41, marks=pytest.mark.slow),
+        pytest.param(6.0, 0.01, MENU, 1.41, marks=pytest.mark.long),
     ],
 )
 def test_the_smaller_of_filter_and_tight_epsilon_is_exceeded_by_who_stops_on_bad_answers(epsilon, delta, menu, factor):
