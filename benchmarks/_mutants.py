@@ -247,7 +247,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/ball.py",
-        "privacy/test_ball.py test_steps.py",
+        "privacy/test_small_print.py privacy/test_ball.py test_steps.py",
         ("p[-1] *= 2.0", "p[-1] *= 1.0", "half the mass at loss 0 is forgotten"),
         (
             "half = float(ratio) * math.sqrt(noise.dimension) if",
@@ -321,7 +321,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "lattice.py",
-        "test_lattice.py",
+        "test_lattice.py privacy/test_small_print.py",
         (
             "8.0 * np.finfo(np.float64).eps * (1.0 + size)",
             "8e6 * np.finfo(np.float64).eps * (1.0 + size)",
@@ -358,6 +358,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/tables.py",
+        "privacy/test_small_print.py "
         "privacy/test_enclosure.py privacy/test_worst_shift.py privacy/test_attacks.py privacy/test_composition.py",
         (
             "shifts = (shift,) if noise.is_monotone else range(1, shift + 1)",
@@ -389,6 +390,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/single.py",
+        "privacy/test_small_print.py "
         "privacy/test_single.py privacy/test_edges.py privacy/test_enclosure.py privacy/test_composition.py",
         (
             "finite * (1.0 + self._sum_rounding) + some + self.infinite",
@@ -426,6 +428,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/compose.py",
+        "privacy/test_small_print.py "
         "privacy/test_edges.py privacy/test_enclosure.py privacy/test_attacks.py privacy/test_composition.py",
         (
             "total = (value + error + beyond) * (1.0 + rounding)",
@@ -462,6 +465,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "privacy/loss.py",
+        "privacy/test_small_print.py "
         "privacy/test_edges.py privacy/test_enclosure.py privacy/test_attacks.py privacy/test_composition.py",
         ("budget = delta - self._infinite", "budget = delta", "unbounded losses are not charged"),
         ("allowed = budget - truncated", "allowed = budget", "cut-off losses are not charged"),
