@@ -383,8 +383,8 @@ MUTANTS: list[Mutant] = [
             "any centre may be filled",
         ),
         (
-            "largest = max(largest, -shift * math.log(noise.tail_ratio))",
-            "largest = min(largest, -shift * math.log(noise.tail_ratio))",
+            "loss, log_p = np.append(loss, largest), np.append(log_p, math.log(rest))",
+            "loss, log_p = np.append(loss, 0.0), np.append(log_p, math.log(rest))",
             "lumped mass is put at too small a loss",
         ),
     ),
