@@ -60,9 +60,13 @@ def opendp_noise(kind: str, scale: float, count: int) -> Any:
 
 
 def ours(plan: Any, table: Any) -> tuple[Any, float]:
-    """(mechanism, measured root mean squared error of the noisy answers in units of sensitivity)."""
+    """(mechanism, measured root mean squared error of the noisy answers in units of sensitivity).
+
+    Of the answers that the plan asks for: the checks beside them have a share of ε of their own.
+    """
     from leastnoise.releases.mechanism import mechanism
     from leastnoise.releases.run import _noisy
+    from leastnoise.releases.sensitivity import is_checks
     from leastnoise.releases.table import aggregate, open_table
     from leastnoise.sampling import OperatingSystemEntropy
 
@@ -70,12 +74,16 @@ def ours(plan: Any, table: Any) -> tuple[Any, float]:
     opened = open_table(plan, table)
     counts = [aggregate(plan, opened, block) for block in made.blocks]
     opened.close()
-    truth, scales = [], []
-    for entry in made.entries:
+    asked, truth, scales = [], [], []
+    for place, entry in enumerate(made.entries):
         block = made.blocks[entry.block]
+        if is_checks(block) or entry.group >= len(block.groups):  # the last is the cell of all other keys
+            continue
+        asked.append(place)
         truth.append(counts[entry.block][block.groups[entry.group]][block.answers.index(entry.answer)] * float(entry.answer.unit))
         scales.append(entry.sensitivity * float(entry.answer.unit))
-    errors = [(np.array(_noisy(made, counts, OperatingSystemEntropy())) - truth) / scales for _ in range(TRIALS)]
+    noisy = (np.array(_noisy(made, counts, OperatingSystemEntropy()))[asked] for _ in range(TRIALS))
+    errors = [(one - truth) / scales for one in noisy]
     return made, float(np.sqrt(np.mean(np.square(errors))))
 
 

@@ -357,3 +357,27 @@ def test_preferring_a_law_that_fails_less_keeps_what_was_asked() -> None:
     best = design(delta=0.25, epsilon=3.0, domain="integer")
     assert 3.0 * (1.0 - 2.0 * CALIBRATED) <= best.epsilon <= 3.0
     assert best.sigma == pytest.approx(0.26673, rel=1e-3)
+
+
+@pytest.mark.parametrize("dimension", [60, 100, 400])
+def test_cubes_that_weigh_nothing_are_no_laws(dimension: int) -> None:
+    """Beside a cube of 2,001^100 points the inner ones are below the range of floats: 0/0 was a cost, and chosen."""
+    cubes = ended._Cubes.of(dimension, 5, quadratic(), "real", 1000)
+    lost, cost = ended._points(cubes, 0.1, np.arange(1, 6), np.arange(1001))
+    assert np.all((lost >= 0.0) & (lost <= 1.0 + 1e-12))
+    assert np.all((cost >= 0.0) & np.isfinite(cost))
+
+
+def test_no_smooth_law_is_sought_where_all_are_staircases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten answers at δ = 0.25 and ε = 50 took 15 s, most of it for laws of an order next to 1."""
+    solved = []
+
+    def counted(setting: Any, order: float, start: Any = None) -> Any:
+        solved.append(order)
+        return sought(setting, order, start)
+
+    sought = candidates.renyi_candidate
+    monkeypatch.setattr(candidates, "renyi_candidate", counted)
+    found = design(delta=0.25, epsilon=50.0, batch=10)
+    assert found.sigma == pytest.approx(0.0102596, rel=1e-4)
+    assert all(math.isinf(order) for order in solved)

@@ -199,14 +199,17 @@ def _points(cubes: _Cubes, epsilon: float, widths: Indices, ends: Indices) -> tu
     below_cost = np.cumsum(np.hstack([nothing, weight * cubes.cost[inner]]), axis=1)[row, level]
     top = np.exp(log_count[ends] - epsilon * level - scale)
     mass = below + top
-    cost = (below_cost + top * cubes.cost[ends]) / mass
+    # Of hundreds of answers the inner cubes weigh nothing beside the largest: such laws count as if they kept nothing.
+    is_nothing = mass == 0.0
+    mass = np.where(is_nothing, 1.0, mass)
+    cost = np.where(is_nothing, cubes.cost[ends], (below_cost + top * cubes.cost[ends]) / mass)
     with np.errstate(divide="ignore"):
         share = -np.expm1(d * np.log1p(-np.minimum(m / (2.0 * ends + 1.0), 1.0)))  # of T outside T
         before = np.where(level > 0, widths[:, None] - 1 + (level - 1) * m, 0)
         missed = np.clip((before + m - ends) / (2.0 * before + 1.0), 0.0, 1.0)
         part = np.where(level > 0, -np.expm1(d * np.log1p(-missed)), 0.0)  # of r_{L−1} outside T
     previous = step * np.exp(log_count[before] - epsilon * (level - 1) - scale)
-    return np.asarray((top * share + previous * part) / mass), np.asarray(cost)
+    return np.where(is_nothing, 1.0, (top * share + previous * part) / mass), cost
 
 
 def _law(cubes: _Cubes, epsilon: float, mixture: _Mixture) -> Floats:
