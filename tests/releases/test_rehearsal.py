@@ -6,6 +6,7 @@ A table in SQLite was charged for and then failed, twice; so were files in anoth
 
 import csv
 import gzip
+import re
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -65,8 +66,8 @@ def costs_nothing(ledger, noise, error, said, source=None, table=None, plan_of=v
             carried_out(ledger, noise, source, table, plan_of)
     assert ledger.head == head
     assert ledger.dataset(plan_of().dataset).spent == 0.0
-    for secret in ("P0039", "zoë", "49"):
-        assert secret not in str(refused.value)
+    for secret in ("P0039", "zoë", r"(?<![\w-])49(?!\w)"):  # a folder of tests may be called pytest-49
+        assert not re.search(secret, str(refused.value))
 
 
 def rows():
