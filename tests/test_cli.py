@@ -189,6 +189,19 @@ def test_account_judges_an_artefact_for_what_it_states(tmp_path):
     assert once["epsilon"] < found["epsilon"]
 
 
+def test_account_does_not_guess_what_a_batch_makes_of_the_uses_an_artefact_states(tmp_path):
+    """Ten uses at sensitivity 10: with --batch 5 they were judged as 5 draws, ε = 0.98 instead of 1.62."""
+    path = str(tmp_path / "noise.json")
+    words = ("--delta", "1e-6", "--sigma", "80", "--sensitivity", "10", "--compositions", "10")
+    assert run("design", *words, "--out", path).exit_code == 0
+    refused = run("account", path, "--delta", "1e-6", "--batch", "5")
+    assert refused.exit_code == 2
+    assert "Expected --batch 5 to come with --compositions: the file states 10 draws in all" in refused.stderr
+    stated = run_json("account", path, "--delta", "1e-6")
+    assert stated["draws"] == 10
+    assert run_json("account", path, "--delta", "1e-6", "--batch", "5", "--compositions", "2")["epsilon"] == stated["epsilon"]
+
+
 def test_a_dash_is_standard_output(tmp_path, monkeypatch):
     """`--out -` wrote a file called -. The artefact has standard output for itself; the summary is on standard error."""
     monkeypatch.chdir(tmp_path)

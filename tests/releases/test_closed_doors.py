@@ -300,6 +300,12 @@ class Heir(OperatingSystemEntropy):
         return bytes(count)
 
 
+def test_the_source_of_noise_cannot_be_changed_in_place():
+    """One whose `take` returned zeros was stamped "operating system"."""
+    with pytest.raises(AttributeError):
+        object.__setattr__(OperatingSystemEntropy(), "take", bytes)
+
+
 @pytest.mark.parametrize("source", [Zeros(), Heir(), InsecureSeededEntropy(1)], ids=lambda source: type(source).__name__)
 def test_another_source_of_noise_needs_leave_and_is_written_on_everything(source, tmp_path):
     plan, frame = counting(), pa.table({"a": [1] * 40})

@@ -5,6 +5,7 @@ the noisy numbers of the first in the place of its own; whatever else differs th
 what is printed, the exit code, every byte of every file, the events of the ledger, the random bytes that were taken.
 """
 
+import csv
 import os
 import random
 import shutil
@@ -17,7 +18,8 @@ from click.testing import CliRunner
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("ibis")
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 from leastnoise.cli import main  # noqa: E402
 from leastnoise.releases import chain, run  # noqa: E402
@@ -250,6 +252,24 @@ def test_neighbours_on_duckdb(kind, pairs, tmp_path):
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("pairs", [4, pytest.param(25, marks=pytest.mark.long)])
+def test_neighbours_in_files(kind, ending, pairs, tmp_path):
+    path = tmp_path / f"table.{ending}"
+
+    def put(rows):
+        if ending == "parquet":
+            columns = zip(*rows, strict=True) if rows else ([], [], [])
+            arrays = [pa.array(list(column), pa.string()) for column in columns]
+            pq.write_table(pa.table(arrays, names=["id", "x", "g"]), path)
+            return
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("id", "x", "g"), *rows])
+
+    compare(tmp_path, kind, f'{ending} = "{path.as_posix()}"', put, pairs, seed=5)
+
+
 @pytest.mark.parametrize("kind", PLANS)
 @pytest.mark.parametrize("pairs", [6, pytest.param(35, marks=pytest.mark.long)])
 def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):

@@ -64,7 +64,7 @@ def test_fields_of_a_file_that_are_no_list_or_table(key, value):
 
 
 def test_sources_and_how_they_are_described(tmp_path):
-    for delimiter in ("", ";;", "\n", 7):
+    for delimiter in ("", ";;", "\n", 7, "h", "H", "1", " ", ".", ":", "é", '"', None, [","]):  # a letter asks who has it
         with pytest.raises(InvalidParameterError, match=r"source\.delimiter"):
             CsvFile("a.csv", delimiter=delimiter)
     for columns in ([], "x", [1]):

@@ -289,6 +289,9 @@ def _judged_law(
         moved = sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity
         if batch is not None and answers < noise.dimension:
             raise InvalidParameterError("--batch", batch, f"to be at least {noise.dimension}, the answers that one draw serves")
+        if batch is not None and compositions is None and stated is not None and stated.compositions > 1:
+            expected = f"to come with --compositions: the file states {stated.compositions} draws in all, whatever they answer"
+            raise InvalidParameterError("--batch", batch, expected)
     if compositions is None and batch is None and stated is not None:
         return noise, moved, stated.compositions
     releases = positive_integer("compositions", 1 if compositions is None else compositions)

@@ -14,6 +14,9 @@ from leastnoise.texts import fault
 
 MOST_TEXT = 1000  # characters of a name
 MOST_PATH = 4000
+# What may stand between two fields. Whether every line has as many fields as declared is seen by everybody; with a letter as the
+# delimiter a plan would ask whether any line has that letter.
+DELIMITERS = (",", ";", "|", "\t")
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,8 @@ class CsvFile:
         path_text("source.csv", self.path)
         if self.columns is not None:
             object.__setattr__(self, "columns", texts("source.columns", self.columns))
-        is_plain = isinstance(self.delimiter, str) and (self.delimiter == "\t" or fault(self.delimiter) is None)
-        if not is_plain or len(self.delimiter) != 1 or self.delimiter == '"':
-            raise InvalidParameterError("source.delimiter", self.delimiter, "to be one character, such as ',' or ';'")
+        if self.delimiter not in DELIMITERS:
+            raise InvalidParameterError("source.delimiter", self.delimiter, "to be ',' or ';' or '|' or a tab")
 
     def describe(self) -> dict[str, Any]:
         named = None if self.columns is None else list(self.columns)

@@ -27,7 +27,7 @@ class Entropy(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # slots: nobody hands over one whose `take` is their own
 class OperatingSystemEntropy:
     """The operating system's cryptographic generator: the only source for releases."""
 
