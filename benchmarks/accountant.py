@@ -130,6 +130,6 @@ def main() -> None:
         found, pitch = chosen
         print(
             row + f"{pitch:6.0e} {found['epsilon']:11.6f} {found['epsilon'] / exact - 1:8.1e} {1e3 * found['seconds']:9.2f} "
-            f"{found['mib']:6.0f} | {found['seconds'] / mine['seconds']:5.0f} x",
+            f"{found['mib']:6.0f} | {found['seconds'] / mine['seconds']:7.1f} x",
             flush=True,
         )
