@@ -15,9 +15,15 @@ import benchmarks
 
 
 def main(arguments: list[str]) -> None:
-    first_option = next((index for index, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    first_option = next(
+        (index for index, word in enumerate(arguments) if word.startswith("-")), len(arguments)
+    )
     names, options = arguments[:first_option], arguments[first_option:]
-    known = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if not module.name.startswith("_"))
+    known = sorted(
+        module.name
+        for module in pkgutil.iter_modules(benchmarks.__path__)
+        if not module.name.startswith("_")
+    )
     unknown = set(names) - set(known)
     if unknown:
         sys.exit(f"Unknown benchmark {', '.join(sorted(unknown))}; known: {', '.join(known)}.")

@@ -50,10 +50,42 @@ HOSTILE: tuple[Any, ...] = (
     *(None, True, False, "", " ", [], {}, [[]], [None], {"": None}, {"kind": "lattice"}),
     *(0, 1, -1, 2, 3, 64, 128, 10**6, 2**31, 2**53, 2**63 - 1, -(2**63), 2**64, 10**30, 10**400),
     *(0.0, -0.0, 0.5, 1e-9, 1e-300, 5e-324, 1e300, -1e300, 1.7976931348623157e308, 1e-6, 0.1),
-    *("0x0p+0", "0x1p+0", "-0x1p+0", "0x1p+1023", "0x1p-1074", "0x1p+99999", "nan", "inf", "-inf", "0x1.8p+3"),
+    *(
+        "0x0p+0",
+        "0x1p+0",
+        "-0x1p+0",
+        "0x1p+1023",
+        "0x1p-1074",
+        "0x1p+99999",
+        "nan",
+        "inf",
+        "-inf",
+        "0x1.8p+3",
+    ),
     *("0", "1", "ff", "FF", "-1", "f" * 40, "1" + "0" * 32, "0" * 64, "a" * 64),
-    *("x" * 5000, "\x00", "\x1b[2K", "\u202e", "\ud800", "é", "'; DROP TABLE t; --", "../../etc/passwd", "env:HOME"),
-    *("real", "integer", "sphere", "adaptive", "fixed in advance", "add/remove", "replace", "count", "mean", "drop"),
+    *(
+        "x" * 5000,
+        "\x00",
+        "\x1b[2K",
+        "\u202e",
+        "\ud800",
+        "é",
+        "'; DROP TABLE t; --",
+        "../../etc/passwd",
+        "env:HOME",
+    ),
+    *(
+        "real",
+        "integer",
+        "sphere",
+        "adaptive",
+        "fixed in advance",
+        "add/remove",
+        "replace",
+        "count",
+        "mean",
+        "drop",
+    ),
     *("postgresql://u:p@h/d", "duckdb://x", "spark://", "*.parquet", "[" * 2000),
 )
 scalars = st.one_of(
@@ -63,7 +95,12 @@ scalars = st.one_of(
     st.floats(0.0, 2.0),
     st.text(max_size=20),
 )
-values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4))
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4)
+    ),
+)
 
 
 @st.composite
@@ -75,15 +112,23 @@ def edited(draw: Callable[[Any], Any], whole: tuple[Any, ...]) -> Any:
         if not places:
             break
         inside, key = places[draw(st.integers(0, len(places) - 1))]
-        how = draw(st.sampled_from(("replace", "replace", "replace", "remove", "repeat", "move", "nudge")))
+        how = draw(
+            st.sampled_from(("replace", "replace", "replace", "remove", "repeat", "move", "nudge"))
+        )
         if how == "replace":
             inside[key] = copy.deepcopy(draw(values))  # the hostile ones are there for all
         elif how == "remove":
             del inside[key]
         elif how == "repeat" and isinstance(inside, list):
             inside[key:key] = [inside[key]] * draw(st.integers(1, 50))
-        elif how == "nudge" and isinstance(inside[key], (int, float)) and not isinstance(inside[key], bool):
-            inside[key] = inside[key] * draw(st.sampled_from((-1, 0, 2, 1000, 1.0000001))) + draw(st.sampled_from((-1, 0, 1)))
+        elif (
+            how == "nudge"
+            and isinstance(inside[key], (int, float))
+            and not isinstance(inside[key], bool)
+        ):
+            inside[key] = inside[key] * draw(st.sampled_from((-1, 0, 2, 1000, 1.0000001))) + draw(
+                st.sampled_from((-1, 0, 1))
+            )
         else:
             other, place = places[draw(st.integers(0, len(places) - 1))]
             inside[key] = copy.deepcopy(other[place])
@@ -98,7 +143,11 @@ def _places(content: Any) -> Any:
         if isinstance(one, dict):
             keys: list[Any] = list(one)
         elif isinstance(one, list):
-            keys = list(range(len(one))) if len(one) < 9 else [*range(4), *range(len(one) - 4, len(one))]
+            keys = (
+                list(range(len(one)))
+                if len(one) < 9
+                else [*range(4), *range(len(one) - 4, len(one))]
+            )
         else:
             continue
         for key in keys:
@@ -135,7 +184,9 @@ def _hashed(part: str) -> Callable[[Any], bytes]:
 
     def text(file: Any) -> bytes:
         if isinstance(file, dict) and part in file and "sha256" in file:
-            canonical = json.dumps(file[part], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+            canonical = json.dumps(
+                file[part], sort_keys=True, separators=(",", ":"), ensure_ascii=True
+            )
             file["sha256"] = hashlib.sha256(canonical.encode("ascii")).hexdigest()
         return _json(file)
 
@@ -144,14 +195,22 @@ def _hashed(part: str) -> Callable[[Any], bytes]:
 
 def _toml(content: Any) -> bytes:
     lines = (
-        [f"{json.dumps(str(key))} = {_toml_value(value)}" for key, value in content.items()] if isinstance(content, dict) else []
+        [f"{json.dumps(str(key))} = {_toml_value(value)}" for key, value in content.items()]
+        if isinstance(content, dict)
+        else []
     )
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
 def _toml_value(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(str(key))} = {_toml_value(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{json.dumps(str(key))} = {_toml_value(item)}" for key, item in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(_toml_value(item) for item in value) + "]"
     if isinstance(value, str):
@@ -169,9 +228,20 @@ def _template() -> bytes:
         with Ledger(path) as ledger:
             ledger.open_dataset("patients", epsilon=2.0, delta=1e-6)
             ledger.open_dataset("staff", epsilon=2.0, delta=1e-6, rule="fixed in advance")
-            entry = ledger.spend("patients", [Spend(gaussian(40.0), 1.0, 3)], plan_hash="plan", note="n", relation="add/remove")
+            entry = ledger.spend(
+                "patients",
+                [Spend(gaussian(40.0), 1.0, 3)],
+                plan_hash="plan",
+                note="n",
+                relation="add/remove",
+            )
             ledger.release_done(entry.id, "result")
-            ledger.spend("staff", [Spend(exact(discrete_gaussian(20.0), delta=1e-9))], plan_hash="plan", stamp="s")
+            ledger.spend(
+                "staff",
+                [Spend(exact(discrete_gaussian(20.0), delta=1e-9))],
+                plan_hash="plan",
+                stamp="s",
+            )
             ledger.spend("patients", [Spend(laplace(50.0))], plan_hash="plan")
         return path.read_bytes()
 
@@ -183,7 +253,8 @@ def _ledger_rows() -> dict[str, Any]:
         path.write_bytes(_template())
         connection = sqlite3.connect(path)
         events = [
-            {"kind": kind, "content": json.loads(text)} for kind, text in connection.execute("SELECT kind, content FROM events")
+            {"kind": kind, "content": json.loads(text)}
+            for kind, text in connection.execute("SELECT kind, content FROM events")
         ]
         laws = [json.loads(law) for (law,) in connection.execute("SELECT law FROM laws")]
         connection.close()
@@ -197,25 +268,37 @@ def _ledger(content: Any) -> bytes:
         path.write_bytes(_template())
         connection = sqlite3.connect(path)
         connection.execute("PRAGMA synchronous = OFF")
-        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("DELETE FROM events")
         number, last = 0, chain.START
         named = {}
-        for law in content.get("laws", ()) if isinstance(content, dict) and isinstance(content.get("laws"), list) else ():
+        for law in (
+            content.get("laws", ())
+            if isinstance(content, dict) and isinstance(content.get("laws"), list)
+            else ()
+        ):
             text = json.dumps(law, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
             named[str(len(named))] = chain.text_digest(text)
-            connection.execute("INSERT OR IGNORE INTO laws VALUES (?, ?)", (chain.text_digest(text), text))
+            connection.execute(
+                "INSERT OR IGNORE INTO laws VALUES (?, ?)", (chain.text_digest(text), text)
+            )
         events = content.get("events", ()) if isinstance(content, dict) else ()
         for event in events if isinstance(events, list) else ():
             if not isinstance(event, dict):
                 continue
-            text = json.dumps(event.get("content"), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+            text = json.dumps(
+                event.get("content"), sort_keys=True, separators=(",", ":"), ensure_ascii=True
+            )
             kind = str(event.get("kind")).encode("utf-8", "replace").decode()
             number += 1
             digest = chain.event_hash(number, kind, text, last)
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, text, last, digest))
+            connection.execute(
+                "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, text, last, digest)
+            )
             last = digest
         connection.execute("UPDATE head SET id = ?, hash = ?", (number, last))
         for _, made in triggers:
@@ -262,35 +345,79 @@ def _read_release(path: Path) -> None:
 
 
 def _read_table(path: Path) -> None:
-    read_answers(path.read_bytes(), has_header=True, chosen=("a",), delimiter=",", whole_numbers=False)
+    read_answers(
+        path.read_bytes(), has_header=True, chosen=("a",), delimiter=",", whole_numbers=False
+    )
 
 
 @cache
 def _artefacts() -> tuple[Any, ...]:
     laws = (exact(discrete_gaussian(3.0), delta=1e-6), BallNoise(10.0, 3, 1.0))
-    return tuple(json.loads(artefact_text(certify(law, delta=1e-6, problem={"batch": 3}, rivals={"Laplace": 2.0}))) for law in laws)
+    return tuple(
+        json.loads(
+            artefact_text(certify(law, delta=1e-6, problem={"batch": 3}, rivals={"Laplace": 2.0}))
+        )
+        for law in laws
+    )
 
 
 @cache
 def _laws() -> tuple[Any, ...]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for law in (exact(discrete_gaussian(3.0), delta=1e-6), gaussian(2.0), laplace(2.0), BallNoise(10.0, 3, 1.0)):
+        for law in (
+            exact(discrete_gaussian(3.0), delta=1e-6),
+            gaussian(2.0),
+            laplace(2.0),
+            BallNoise(10.0, 3, 1.0),
+        ):
             law.save(Path(folder) / "law")
             found.append(json.loads((Path(folder) / "law").read_text(encoding="utf-8")))
     return tuple(found)
 
 
 PLAN = {
-    **{"name": "fuzz", "dataset": "clinic", "epsilon": 1.0, "delta": 1e-6, "relation": "add/remove", "person": "id"},
-    **{"rows_per_person": 4, "groups_per_person": 2, "rows_per_group": 3, "max_rows": 1000000, "salt": "s"},
-    **{"postprocess": ["non-negative"], "source": {"csv": "t.csv", "delimiter": ";", "columns": ["id", "x", "g"]}},
+    **{
+        "name": "fuzz",
+        "dataset": "clinic",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "relation": "add/remove",
+        "person": "id",
+    },
+    **{
+        "rows_per_person": 4,
+        "groups_per_person": 2,
+        "rows_per_group": 3,
+        "max_rows": 1000000,
+        "salt": "s",
+    },
+    **{
+        "postprocess": ["non-negative"],
+        "source": {"csv": "t.csv", "delimiter": ";", "columns": ["id", "x", "g"]},
+    },
     "about": {"title": "Visits", "curator": "The clinic"},
     "statistic": [
-        {"kind": "mean", "column": "x", "lower": 0, "upper": 100, "pitch": 0.5, "missing": "drop", "weight": 2.0},
+        {
+            "kind": "mean",
+            "column": "x",
+            "lower": 0,
+            "upper": 100,
+            "pitch": 0.5,
+            "missing": "drop",
+            "weight": 2.0,
+        },
         {"kind": "count", "group_by": {"g": ["A", "B"]}},
         {"kind": "histogram", "group_by": {"x": {"edges": [0, 18, 65]}}, "sigma": 9.0},
-        {"kind": "variance", "column": "x", "lower": -1, "upper": 1, "pitch": 0.25, "missing": 0, "public_n": 9},
+        {
+            "kind": "variance",
+            "column": "x",
+            "lower": -1,
+            "upper": 1,
+            "pitch": 0.25,
+            "missing": 0,
+            "public_n": 9,
+        },
     ],
 }
 SOURCES = (
@@ -299,9 +426,28 @@ SOURCES = (
     {"connection": "postgresql://u@h:5432/d/s?sslmode=require", "table": "t"},
 )
 RELEASE = {
-    **{"format": "leastnoise.release", "version": 1, "software": "leastnoise 0.1", "plan_hash": "0" * 64, "result_hash": "0" * 64},
-    **{"guarantee": {"epsilon": 1.0, "delta": 1e-6}, "law": {"kind": "gaussian", "sigma": "0x1p+0"}, "entropy": "operating system"},
-    "statistics": [{"statistic": "count", "kind": "count", "group": "", "value": 1.0, "noise_std": 1.0, "half_width_95": 2.0}],
+    **{
+        "format": "leastnoise.release",
+        "version": 1,
+        "software": "leastnoise 0.1",
+        "plan_hash": "0" * 64,
+        "result_hash": "0" * 64,
+    },
+    **{
+        "guarantee": {"epsilon": 1.0, "delta": 1e-6},
+        "law": {"kind": "gaussian", "sigma": "0x1p+0"},
+        "entropy": "operating system",
+    },
+    "statistics": [
+        {
+            "statistic": "count",
+            "kind": "count",
+            "group": "",
+            "value": 1.0,
+            "noise_std": 1.0,
+            "half_width_95": 2.0,
+        }
+    ],
 }
 TABLE = {"lines": [["a", "b"], ["12", "x"], ["-0.5", "é"], ["1e6", '"q"'], ["+.5e-3", ""]]}
 
@@ -309,7 +455,10 @@ TABLE = {"lines": [["a", "b"], ["12", "x"], ["-0.5", "é"], ["1e6", '"q"'], ["+.
 def _lines(content: Any) -> bytes:
     lines = content.get("lines", ()) if isinstance(content, dict) else ()
     rows = (
-        [[str(cell) for cell in line] if isinstance(line, (list, str)) else [str(line)] for line in lines]
+        [
+            [str(cell) for cell in line] if isinstance(line, (list, str)) else [str(line)]
+            for line in lines
+        ]
         if isinstance(lines, list)
         else []
     )
@@ -328,7 +477,9 @@ class Reader:
 READERS: Mapping[str, Reader] = {
     "artefact": Reader(_artefacts, _hashed("content"), _read_artefact),
     "law": Reader(_laws, _hashed("law"), _read_law),
-    "plan": Reader(lambda: (PLAN, *({**PLAN, "source": source} for source in SOURCES)), _toml, _read_plan),
+    "plan": Reader(
+        lambda: (PLAN, *({**PLAN, "source": source} for source in SOURCES)), _toml, _read_plan
+    ),
     "ledger": Reader(lambda: (_ledger_rows(),), _ledger, _read_ledger),
     "release": Reader(lambda: (RELEASE,), _json, _read_release),
     "answers": Reader(lambda: (TABLE,), _lines, _read_table),
@@ -376,7 +527,13 @@ def _chunk(reader: Reader, path: Path, tally: Tally, inputs: int, number: int) -
     strategy = edited(reader.whole()).map(_written(reader)).flatmap(broken)
 
     @seed(number)
-    @settings(max_examples=inputs, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=inputs,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(strategy)
     def one(content: bytes) -> None:
         path.write_bytes(content)
@@ -388,7 +545,9 @@ def _chunk(reader: Reader, path: Path, tally: Tally, inputs: int, number: int) -
             place = traceback.extract_tb(error.__traceback__)[-1]
             if len(tally.endings) < _ENDINGS:
                 tally.endings.append(
-                    f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}, seed {number}: {error}"[:300]
+                    f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}, seed {number}: {error}"[
+                        :300
+                    ]
                 )
         tally.tried += 1
         tally.worst_seconds = max(tally.worst_seconds, time.process_time() - began)
@@ -437,7 +596,9 @@ def _peak() -> int:
 def main(arguments: list[str]) -> None:
     name, amount, first_seed = arguments
     timed = amount.endswith("s")
-    found = campaign(name, None if timed else int(amount), int(first_seed), float(amount[:-1]) if timed else None)
+    found = campaign(
+        name, None if timed else int(amount), int(first_seed), float(amount[:-1]) if timed else None
+    )
     print(json.dumps(asdict(found)))
 
 

@@ -49,7 +49,12 @@ def law(name: str):
 
     if name.startswith("joint"):  # the best joint noise for so many answers
         return design(delta=DELTA, sigma=8.0, batch=int(name.removeprefix("joint "))).noise
-    return {"Gaussian": gaussian, "Gauss/FFT": gaussian, "Laplace": laplace, "table": discrete_gaussian}[name](8.0)
+    return {
+        "Gaussian": gaussian,
+        "Gauss/FFT": gaussian,
+        "Laplace": laplace,
+        "table": discrete_gaussian,
+    }[name](8.0)
 
 
 def ours(name: str, compositions: int) -> float:
@@ -79,7 +84,9 @@ def theirs(name: str, compositions: int, pitch: float) -> float:
         positive = single.profile(np.abs(grid) * pitch)
         deltas = np.where(grid >= 0, positive, 1 - np.exp(grid * pitch) * (1 - positive))
         one = pld.PrivacyLossDistribution(
-            pld_pmf.create_pmf_pessimistic_connect_dots(pitch, grid, np.minimum.accumulate(np.clip(deltas, 0, 1)))
+            pld_pmf.create_pmf_pessimistic_connect_dots(
+                pitch, grid, np.minimum.accumulate(np.clip(deltas, 0, 1))
+            )
         )
     return float(one.self_compose(compositions).get_epsilon_for_delta(DELTA))
 
@@ -106,8 +113,15 @@ def main() -> None:
     )
     print(f"{'':17} | {'leastnoise':37} | dp_accounting 0.6")
     print(f"{'law':9}{'n':>8} | {ours_head} | {theirs_head} | ratio")
-    usual = [(name, n) for name in ("Gaussian", "Gauss/FFT", "Laplace", "table") for n in (1, 10, 1_000, 100_000)]
-    for name, n in [*usual, *((name, n) for name in ("joint 20", "joint 30") for n in (2, 5, 10, 100))]:
+    usual = [
+        (name, n)
+        for name in ("Gaussian", "Gauss/FFT", "Laplace", "table")
+        for n in (1, 10, 1_000, 100_000)
+    ]
+    for name, n in [
+        *usual,
+        *((name, n) for name in ("joint 20", "joint 30") for n in (2, 5, 10, 100)),
+    ]:
         mine = measured("ours", name, n)
         assert mine is not None
         if name.startswith("Gauss"):
@@ -129,7 +143,8 @@ def main() -> None:
             continue
         found, pitch = chosen
         print(
-            row + f"{pitch:6.0e} {found['epsilon']:11.6f} {found['epsilon'] / exact - 1:8.1e} {1e3 * found['seconds']:9.2f} "
+            row
+            + f"{pitch:6.0e} {found['epsilon']:11.6f} {found['epsilon'] / exact - 1:8.1e} {1e3 * found['seconds']:9.2f} "
             f"{found['mib']:6.0f} | {found['seconds'] / mine['seconds']:7.1f} x",
             flush=True,
         )

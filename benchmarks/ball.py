@@ -23,7 +23,16 @@ def main() -> None:
     from leastnoise import PrivacyLoss, cube, gaussian, sphere
     from leastnoise.sampling.ball import _Sampler
 
-    heads = ("Gaussian", "cube", "sphere", "1 rel. ms", "10 rel. ms", "gap at 10", "us a draw", "redrawn")
+    heads = (
+        "Gaussian",
+        "cube",
+        "sphere",
+        "1 rel. ms",
+        "10 rel. ms",
+        "gap at 10",
+        "us a draw",
+        "redrawn",
+    )
     print(f"{'d':>5} " + " ".join(f"{head:>10}" for head in heads))
     for d in (2, 5, 10, 20, 40, 60, 100, 300, 1000):
         noise = sphere(SIGMA, d)

@@ -25,7 +25,9 @@ def main() -> None:
         plain = least_sigma(gaussian, 1.0, at_one.sigma, 1.0, DELTA, d) or math.nan
         law = f"{best.origin} x {-(-d // best.noise.dimension)}"
         ratio = plain**2 / at_one.sigma**2
-        product = design(delta=DELTA, sigma=SIGMA, compositions=d).epsilon  # the paper's way: independent noise on each answer
+        product = design(
+            delta=DELTA, sigma=SIGMA, compositions=d
+        ).epsilon  # the paper's way: independent noise on each answer
         print(
             f"{d:>7} | {best.rivals['Gaussian']:9.4f} {product:9.4f} {body:9.4f} {ball:9.4f} {best.epsilon:9.4f} {law:>22} "
             f"{seconds:8.2f} | {'':>34} {plain**2:9.1f} {at_one.sigma**2:9.1f} {ratio:6.2f}",

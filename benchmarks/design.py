@@ -63,7 +63,9 @@ def times() -> None:
         best, seconds = timed(lambda request=request: design(delta=DELTA, **request), 3)
         name, rival = next(iter(best.rivals.items()))
         shown = ", ".join(f"{key}={value}" for key, value in request.items())
-        print(f"{shown:62} {best.epsilon:9.5f} {best.sigma:9.4g} {name:>11} {rival:8.5f} {1e3 * seconds:6.0f}")
+        print(
+            f"{shown:62} {best.epsilon:9.5f} {best.sigma:9.4g} {name:>11} {rival:8.5f} {1e3 * seconds:6.0f}"
+        )
 
 
 def one_release() -> None:
@@ -71,7 +73,9 @@ def one_release() -> None:
     print("\none release: ε of the design, and below the least known law by")
     for sigma, delta in itertools.product((1.0, 4.0, 8.0), (1e-2, 1e-3, 1e-6)):
         best = design(delta=delta, sigma=sigma)
-        print(f"  σ/s = {sigma:g}, δ = {delta:g}: {best.epsilon:.6f}, {100 * (1 - best.epsilon / min(best.rivals.values())):.3f} %")
+        print(
+            f"  σ/s = {sigma:g}, δ = {delta:g}: {best.epsilon:.6f}, {100 * (1 - best.epsilon / min(best.rivals.values())):.3f} %"
+        )
 
 
 def published(sigma: float, compositions: int, m: int, last: int, iterations: int) -> None:
@@ -89,25 +93,39 @@ def published(sigma: float, compositions: int, m: int, last: int, iterations: in
         return state.log_objective / (order - 1.0) <= ours.divergence * (1.0 + 1e-4)
 
     patient = replace(settings, halvings=40, renyi_update_every=None)
-    longer, longer_time = timed(lambda: optimize(start, settings=patient, renyi_order=order, callback=reached, **request))
+    longer, longer_time = timed(
+        lambda: optimize(start, settings=patient, renyi_order=order, callback=reached, **request)
+    )
     joint, joint_time = timed(lambda: design(objective="renyi", step=1.0 / m, **request))
     best, tight_time = timed(lambda: design(**request))
 
     def line(what: str, value: str, excess: float, seconds: float) -> None:
-        print(f"  {what:52} {value:30} {100 * excess:8.3f} % above {seconds:8.3f} s {seconds / our_time:7.0f} times ours")
+        print(
+            f"  {what:52} {value:30} {100 * excess:8.3f} % above {seconds:8.3f} s {seconds / our_time:7.0f} times ours"
+        )
 
-    print(f"\nσ = {sigma:g}, N_c = {compositions}, m = {m}, N = {last}, r = 0.9999; divergence of order {order:.3f}")
+    print(
+        f"\nσ = {sigma:g}, N_c = {compositions}, m = {m}, N = {last}, r = 0.9999; divergence of order {order:.3f}"
+    )
     line("ours", f"{ours.divergence:.9f} (gap {ours.gap:.0e})", 0.0, our_time)
     steps = theirs.history.seconds.size - 1
     excess = theirs.divergence / ours.divergence - 1.0
     line(
-        f"published, {steps} iterations{' to its stall' if theirs.stalled else ''}", f"{theirs.divergence:.9f}", excess, their_time
+        f"published, {steps} iterations{' to its stall' if theirs.stalled else ''}",
+        f"{theirs.divergence:.9f}",
+        excess,
+        their_time,
     )
     steps = longer.history.seconds.size - 1
     excess = longer.divergence / ours.divergence - 1.0
     line(f"  with 40 halvings, {steps} iterations", f"{longer.divergence:.9f}", excess, longer_time)
-    print(f"  moments ε: published {theirs.moments_epsilon:.6f} at order {order:.3f} in {their_time:.2f} s;", end=" ")
-    print(f"joint optimum {joint.moments_epsilon:.6f} at {joint.renyi_order:.3f} in {joint_time:.2f} s")
+    print(
+        f"  moments ε: published {theirs.moments_epsilon:.6f} at order {order:.3f} in {their_time:.2f} s;",
+        end=" ",
+    )
+    print(
+        f"joint optimum {joint.moments_epsilon:.6f} at {joint.renyi_order:.3f} in {joint_time:.2f} s"
+    )
     print(f"  tight design: certified ε = {best.epsilon:.6f} in {tight_time:.2f} s")
 
 
@@ -117,18 +135,30 @@ def grid(every: int) -> None:
     margins: list[tuple[float, float, int, float, Design]] = []
     seconds = []
     for ratio, compositions, delta in cells:
-        best, taken = timed(lambda r=ratio, n=compositions, d=delta: design(delta=d, sigma=r, compositions=n))
-        margins.append((1.0 - best.epsilon / min(best.rivals.values()), ratio, compositions, delta, best))
+        best, taken = timed(
+            lambda r=ratio, n=compositions, d=delta: design(delta=d, sigma=r, compositions=n)
+        )
+        margins.append(
+            (1.0 - best.epsilon / min(best.rivals.values()), ratio, compositions, delta, best)
+        )
         seconds.append(taken)
     worst = min(margins, key=lambda cell: cell[0])
     gains = [cell[0] for cell in margins]
     print(f"\nthe grid σ/s × N_c × δ, {len(cells)} cells: share of ε below the best rival")
-    print(f"  worst margin {100 * worst[0]:.5f} % (σ/s = {worst[1]:g}, N_c = {worst[2]}, δ = {worst[3]:g}: {worst[4].origin})")
-    print(f"  cells below 0: {sum(gain < 0 for gain in gains)}; a rival is the answer in {sum(gain == 0 for gain in gains)}")
+    print(
+        f"  worst margin {100 * worst[0]:.5f} % (σ/s = {worst[1]:g}, N_c = {worst[2]}, δ = {worst[3]:g}: {worst[4].origin})"
+    )
+    print(
+        f"  cells below 0: {sum(gain < 0 for gain in gains)}; a rival is the answer in {sum(gain == 0 for gain in gains)}"
+    )
     for share in (0.001, 0.01, 0.02, 0.05):
-        print(f"  more than {100 * share:g} %: {100 * sum(gain > share for gain in gains) / len(gains):.0f} % of the cells")
+        print(
+            f"  more than {100 * share:g} %: {100 * sum(gain > share for gain in gains) / len(gains):.0f} % of the cells"
+        )
     print(f"  median {100 * statistics.median(gains):.2f} %, best {100 * max(gains):.2f} %")
-    print(f"  time: median {1e3 * statistics.median(seconds):.0f} ms, worst {1e3 * max(seconds):.0f} ms")
+    print(
+        f"  time: median {1e3 * statistics.median(seconds):.0f} ms, worst {1e3 * max(seconds):.0f} ms"
+    )
 
 
 def main(quick: bool = False) -> None:
@@ -142,6 +172,8 @@ def main(quick: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     main(parser.parse_args().quick)

@@ -15,11 +15,23 @@ from benchmarks._fuzz import READERS
 
 
 def main() -> None:
-    seconds, first_seed = float(os.environ.get("FUZZ_SECONDS", "600")), os.environ.get("FUZZ_SEED", "1")
-    print(f"{'reader':9} {'tried':>8} {'refused':>8} {'accepted':>8} {'worst ms':>9} {'worst MB':>9} {'crashes':>8}")
+    seconds, first_seed = (
+        float(os.environ.get("FUZZ_SECONDS", "600")),
+        os.environ.get("FUZZ_SEED", "1"),
+    )
+    print(
+        f"{'reader':9} {'tried':>8} {'refused':>8} {'accepted':>8} {'worst ms':>9} {'worst MB':>9} {'crashes':>8}"
+    )
     endings, total = [], 0
     for name in READERS:
-        command = [sys.executable, "-m", "benchmarks._fuzz", name, f"{seconds / len(READERS)}s", first_seed]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks._fuzz",
+            name,
+            f"{seconds / len(READERS)}s",
+            first_seed,
+        ]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             print(f"{name:9} ended with {done.returncode}")

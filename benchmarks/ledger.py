@@ -43,7 +43,10 @@ def growth_table(directory: Path) -> None:
         + "".join(f"{f'ms at {n}':>11}" for n in MARKS)
         + f"{'reopen ms':>11}{'check s':>9}{'KiB':>7}"
     )
-    few, many = exact(discrete_gaussian(200.0), delta=DELTA, compositions=1000), [laplace(900.0 + k) for k in range(300)]
+    few, many = (
+        exact(discrete_gaussian(200.0), delta=DELTA, compositions=1000),
+        [laplace(900.0 + k) for k in range(300)],
+    )
     rows: list[tuple[str, list[Noise], str, int, bool]] = [
         ("1 Gaussian", [gaussian(400.0)], "adaptive", 100, True),
         ("1 Gaussian", [gaussian(400.0)], "adaptive", 1000, False),
@@ -63,9 +66,14 @@ def growth_table(directory: Path) -> None:
             start = time.perf_counter()
             assert ledger.check().ok
             checked = time.perf_counter() - start
-        cells = "".join(f"{value:11.1f}" for value in times) + " " * (11 * (len(MARKS) - len(times)))
+        cells = "".join(f"{value:11.1f}" for value in times) + " " * (
+            11 * (len(MARKS) - len(times))
+        )
         size = path.stat().st_size / 1024
-        print(f"{name:24} {rule:17} {'yes' if disk else 'no':5}{cells}{1e3 * opened:11.0f}{checked:9.2f}{size:7.0f}", flush=True)
+        print(
+            f"{name:24} {rule:17} {'yes' if disk else 'no':5}{cells}{1e3 * opened:11.0f}{checked:9.2f}{size:7.0f}",
+            flush=True,
+        )
 
 
 def largest_use(law: Noise, budget: float) -> tuple[int, int]:
@@ -87,17 +95,24 @@ def largest_use(law: Noise, budget: float) -> tuple[int, int]:
 
 
 def adaptivity_table() -> None:
-    print(f"\n{'law':26}{'epsilon':>8}{'fixed':>8}{'adaptive':>9}   releases that fit; filter / tight epsilon")
+    print(
+        f"\n{'law':26}{'epsilon':>8}{'fixed':>8}{'adaptive':>9}   releases that fit; filter / tight epsilon"
+    )
     for budget in (0.5, 2.0, 8.0):
         for name, law in [
             ("Gaussian", gaussian(40.0 / budget)),
             ("Laplace", laplace(40.0 / budget)),
             ("Laplace, large", laplace(12.0 / budget)),
-            ("discrete Gaussian, exact", exact(discrete_gaussian(math.ceil(40.0 / budget)), delta=DELTA, compositions=1000)),
+            (
+                "discrete Gaussian, exact",
+                exact(discrete_gaussian(math.ceil(40.0 / budget)), delta=DELTA, compositions=1000),
+            ),
         ]:
             fixed, adaptive = largest_use(law, budget)
             filtered = declared(budget, DELTA)
-            ratio = filter_epsilon(charge(single_loss(law, 1.0), filtered).times(adaptive), filtered)
+            ratio = filter_epsilon(
+                charge(single_loss(law, 1.0), filtered).times(adaptive), filtered
+            )
             ratio /= PrivacyLoss.of(law, 1.0).compose(adaptive).epsilon(DELTA)
             print(f"{name:26}{budget:8.2f}{fixed:8}{adaptive:9}   {ratio:.3f}", flush=True)
 

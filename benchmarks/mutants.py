@@ -23,7 +23,9 @@ from benchmarks._mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[1]
 AT_ONCE = 2
-MOST_SECONDS = 600  # of processor time: a mutant that keeps its tests busy for longer has been noticed too
+MOST_SECONDS = (
+    600  # of processor time: a mutant that keeps its tests busy for longer has been noticed too
+)
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,28 @@ def applied(mutant: Mutant, folder: Path) -> Path:
     changed = source / "leastnoise" / mutant.file
     text = changed.read_text(encoding="utf-8")
     if text.count(mutant.original) != 1:
-        raise LookupError(f"{mutant.file} has {text.count(mutant.original)} times, not once: {mutant.original!r}")
+        raise LookupError(
+            f"{mutant.file} has {text.count(mutant.original)} times, not once: {mutant.original!r}"
+        )
     changed.write_text(text.replace(mutant.original, mutant.mutated), encoding="utf-8")
     return source
 
 
 def tested(source: Path, tests: Sequence[str]) -> tuple[int, str]:
     """The exit code of the tests against the package in `source`, and their first failure or last words."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *(f"tests/{name}" for name in tests)]
-    found = _run(["bash", "-c", f'ulimit -t {MOST_SECONDS}; exec "$@"', "limited", *command], source)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        *(f"tests/{name}" for name in tests),
+    ]
+    found = _run(
+        ["bash", "-c", f'ulimit -t {MOST_SECONDS}; exec "$@"', "limited", *command], source
+    )
     if found.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return 1, f"more than {MOST_SECONDS} s"
     failed = re.search(r"^(?:FAILED|ERROR) (?:\S*?::)?(.+?)(?: - .*)?$", found.stdout, re.MULTILINE)
@@ -59,8 +74,15 @@ def tested(source: Path, tests: Sequence[str]) -> tuple[int, str]:
 
 
 def _run(command: list[str], source: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(source),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def judged(mutant: Mutant) -> Outcome:
@@ -70,8 +92,12 @@ def judged(mutant: Mutant) -> Outcome:
         source = applied(mutant, Path(folder))
         module = "leastnoise." + mutant.file.removesuffix(".py").replace("/", ".")
         where = _run([sys.executable, "-c", f"import {module} as it; print(it.__file__)"], source)
-        if not where.stdout.startswith(str(source)):  # a mutant must look like an answer; and not be passed over
-            raise RuntimeError(f"A mutant of {mutant.file} cannot be imported ({mutant.mutated!r}): {where.stdout}{where.stderr}")
+        if not where.stdout.startswith(
+            str(source)
+        ):  # a mutant must look like an answer; and not be passed over
+            raise RuntimeError(
+                f"A mutant of {mutant.file} cannot be imported ({mutant.mutated!r}): {where.stdout}{where.stderr}"
+            )
         code, words = tested(source, mutant.tests)
     if code not in (0, 1, 2):  # neither passed nor failed nor stopped: a test is not there
         raise RuntimeError(f"The tests of a mutant of {mutant.file} could not run: {words}")
@@ -89,7 +115,10 @@ def main(files: Sequence[str] = ()) -> None:
         for outcome in pool.map(judged, chosen):
             by = outcome.by if outcome.killed else "NOBODY"
             survivors += not outcome.killed
-            print(f"{outcome.mutant.file:24} {outcome.mutant.breaks:72} {outcome.seconds:8.1f}  {by}", flush=True)
+            print(
+                f"{outcome.mutant.file:24} {outcome.mutant.breaks:72} {outcome.seconds:8.1f}  {by}",
+                flush=True,
+            )
     print(f"\n{len(chosen) - survivors} of {len(chosen)} mutants are noticed.")
     if survivors:
         raise SystemExit(1)

@@ -75,7 +75,11 @@ def task_release(path: str) -> dict[str, float]:
             times[stage] = time.perf_counter() - begun
 
     done = release(plan(path), progress=note)
-    return {"numbers": float(len(done.rows)), "gaussian factor": done.mechanism.gaussian_factor, **times}
+    return {
+        "numbers": float(len(done.rows)),
+        "gaussian factor": done.mechanism.gaussian_factor,
+        **times,
+    }
 
 
 def task_prepared(path: str) -> dict[str, float]:
@@ -104,7 +108,9 @@ def task_plain(path: str) -> dict[str, float]:
     import duckdb
 
     with duckdb.connect() as connection:
-        query = "SELECT region, count(*), sum(amount), avg(amount) FROM read_parquet(?) GROUP BY region"
+        query = (
+            "SELECT region, count(*), sum(amount), avg(amount) FROM read_parquet(?) GROUP BY region"
+        )
         return {"groups": float(len(connection.execute(query, [path]).fetchall()))}
 
 
@@ -127,7 +133,11 @@ def child(name: str, path: str) -> None:
 
 
 def measured(name: str, path: Path) -> dict[str, float]:
-    run = subprocess.run([sys.executable, "-m", "benchmarks.release", "--task", name, str(path)], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.release", "--task", name, str(path)],
+        capture_output=True,
+        text=True,
+    )
     if run.returncode:
         sys.exit(run.stderr)
     found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
@@ -138,20 +148,34 @@ def main(rows: int = ROWS, repetitions: int = 3) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         make_table(path, rows)
-        print(f"{rows:,} rows, {rows // 10:,} persons, {GROUPS} groups, {path.stat().st_size / 1e6:.0f} MB of Parquet")
+        print(
+            f"{rows:,} rows, {rows // 10:,} persons, {GROUPS} groups, {path.stat().st_size / 1e6:.0f} MB of Parquet"
+        )
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in TASKS}
         for _ in range(repetitions):
             for name in TASKS:
                 runs[name].append(measured(name, path))
-        middle = {name: {what: median(run[what] for run in some) for what in some[0]} for name, some in runs.items()}
-        print(f"{'median of ' + str(repetitions):<18} {'seconds':>22} {'CPU seconds':>22} {'peak MB':>18}")
+        middle = {
+            name: {what: median(run[what] for run in some) for what in some[0]}
+            for name, some in runs.items()
+        }
+        print(
+            f"{'median of ' + str(repetitions):<18} {'seconds':>22} {'CPU seconds':>22} {'peak MB':>18}"
+        )
         for name, some in runs.items():
             cells = []
             for what, width in (("seconds", 7), ("cpu", 7), ("peak MB", 5)):
-                ends = [f"{end(run[what] for run in some):.{0 if what == 'peak MB' else 2}f}" for end in (min, max)]
-                cells.append(f"{middle[name][what]:{width}.{0 if what == 'peak MB' else 2}f} ({'–'.join(ends)})")
+                ends = [
+                    f"{end(run[what] for run in some):.{0 if what == 'peak MB' else 2}f}"
+                    for end in (min, max)
+                ]
+                cells.append(
+                    f"{middle[name][what]:{width}.{0 if what == 'peak MB' else 2}f} ({'–'.join(ends)})"
+                )
             told = ", ".join(
-                f"{key} {value:.3g}" for key, value in middle[name].items() if key not in ("seconds", "cpu", "peak MB")
+                f"{key} {value:.3g}"
+                for key, value in middle[name].items()
+                if key not in ("seconds", "cpu", "peak MB")
             )
             print(f"{name:<18} {cells[0]:>22} {cells[1]:>22} {cells[2]:>18}   {told}")
         bounded = middle["bounded aggregate"]

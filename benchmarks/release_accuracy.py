@@ -30,19 +30,27 @@ def opendp_scales(epsilon: float, l1: float, l2: float) -> dict[str, float]:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    unit = 1 << 20  # lattice points in one unit of sensitivity, so that its discrete noise is as fine as ours
+    unit = (
+        1 << 20
+    )  # lattice points in one unit of sensitivity, so that its discrete noise is as fine as ours
     domain = dp.vector_domain(dp.atom_domain(T=int))
 
     def gaussian(scale: float) -> Any:
         space = domain, dp.l2_distance(T=float)
-        return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)), delta=DELTA)
+        return dp.c.make_fix_delta(
+            dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)), delta=DELTA
+        )
 
     def laplace(scale: float) -> Any:
         return dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=scale)
 
     largest = 1e4 * unit
-    g = dp.binary_search_param(gaussian, d_in=l2 * unit, d_out=(epsilon, DELTA), bounds=(0.2 * l2 * unit, largest))
-    b = dp.binary_search_param(laplace, d_in=math.ceil(l1) * unit, d_out=epsilon, bounds=(0.01 * unit, largest))
+    g = dp.binary_search_param(
+        gaussian, d_in=l2 * unit, d_out=(epsilon, DELTA), bounds=(0.2 * l2 * unit, largest)
+    )
+    b = dp.binary_search_param(
+        laplace, d_in=math.ceil(l1) * unit, d_out=epsilon, bounds=(0.01 * unit, largest)
+    )
     return {"Gaussian": g / unit, "Laplace": b / unit}
 
 
@@ -77,10 +85,15 @@ def ours(plan: Any, table: Any) -> tuple[Any, float]:
     asked, truth, scales = [], [], []
     for place, entry in enumerate(made.entries):
         block = made.blocks[entry.block]
-        if is_checks(block) or entry.group >= len(block.groups):  # the last is the cell of all other keys
+        if is_checks(block) or entry.group >= len(
+            block.groups
+        ):  # the last is the cell of all other keys
             continue
         asked.append(place)
-        truth.append(counts[entry.block][block.groups[entry.group]][block.answers.index(entry.answer)] * float(entry.answer.unit))
+        truth.append(
+            counts[entry.block][block.groups[entry.group]][block.answers.index(entry.answer)]
+            * float(entry.answer.unit)
+        )
         scales.append(entry.sensitivity * float(entry.answer.unit))
     noisy = (np.array(_noisy(made, counts, OperatingSystemEntropy()))[asked] for _ in range(TRIALS))
     errors = [(one - truth) / scales for one in noisy]
@@ -91,7 +104,9 @@ def compare(name: str, epsilon: float, plan: Any, table: Any, l1: float, l2: flo
     made, error = ours(plan, table)
     theirs = {}
     for kind, scale in opendp_scales(epsilon, l1, l2).items():
-        theirs[kind] = float(np.sqrt(np.mean(np.square(opendp_noise(kind, scale, TRIALS * len(made.entries))))))
+        theirs[kind] = float(
+            np.sqrt(np.mean(np.square(opendp_noise(kind, scale, TRIALS * len(made.entries)))))
+        )
     best = min(theirs.values())
     verdict = "better" if error < best else "WORSE"
     print(
@@ -109,11 +124,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for epsilon in EPSILONS:
             for name in ("breast_cancer", "diabetes", "heart"):
-                compare(f"{name}, ten means", epsilon, three_sets.plan(name, folder, epsilon), None, 10.0, math.sqrt(10.0))
+                compare(
+                    f"{name}, ten means",
+                    epsilon,
+                    three_sets.plan(name, folder, epsilon),
+                    None,
+                    10.0,
+                    math.sqrt(10.0),
+                )
     for epsilon in EPSILONS:
         for groups, touched in ((5, 1), (20, 2), (50, 6)):
             plan, table = grouped(groups, touched, epsilon)
-            compare(f"3 sums by {groups}, in {touched}", epsilon, plan, table, 3.0 * touched, math.sqrt(3.0 * touched))
+            compare(
+                f"3 sums by {groups}, in {touched}",
+                epsilon,
+                plan,
+                table,
+                3.0 * touched,
+                math.sqrt(3.0 * touched),
+            )
 
 
 def grouped(groups: int, touched: int, epsilon: float) -> tuple[Any, Any]:
@@ -135,10 +164,19 @@ def grouped(groups: int, touched: int, epsilon: float) -> tuple[Any, Any]:
     by = {"g": keys}
     stats = (
         Statistic("count", group_by=by),
-        Statistic("sum", name="x", column="x", lower=0, upper=10, pitch=0.01, missing="drop", group_by=by),
-        Statistic("sum", name="y", column="y", lower=0, upper=1, pitch=0.001, missing="drop", group_by=by),
+        Statistic(
+            "sum", name="x", column="x", lower=0, upper=10, pitch=0.01, missing="drop", group_by=by
+        ),
+        Statistic(
+            "sum", name="y", column="y", lower=0, upper=1, pitch=0.001, missing="drop", group_by=by
+        ),
     )
-    bounds = {"person": "id", "rows_per_person": touched, "groups_per_person": touched, "rows_per_group": 1}
+    bounds = {
+        "person": "id",
+        "rows_per_person": touched,
+        "groups_per_person": touched,
+        "rows_per_group": 1,
+    }
     return Plan("grouped", None, "add/remove", stats, epsilon, DELTA, **bounds), table
 
 

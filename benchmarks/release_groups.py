@@ -49,7 +49,9 @@ def main(groups: int = GROUPS, rows: int = ROWS) -> None:
             parts[name] = time.process_time() - begun - sum(parts.values())
         means = [row for row in done.rows if row.kind == "mean"]
         silent = sum(row.value is None for row in means)
-        print(f"{rows:,} rows, {groups:,} groups, {len(done.rows):,} numbers; {silent:,} of {len(means):,} means of too few to say")
+        print(
+            f"{rows:,} rows, {groups:,} groups, {len(done.rows):,} numbers; {silent:,} of {len(means):,} means of too few to say"
+        )
         for name, seconds in parts.items():
             print(f"{name:<24} {seconds:7.2f} s of CPU")
         print(f"{'all':<24} {sum(parts.values()):7.2f} s of CPU")

@@ -70,7 +70,9 @@ def throughput() -> None:
         draw(law, 1)
         each = seconds(lambda law=law, size=size: law.sample(size)) / N  # type: ignore[misc]
         against = "" if opendp is None else f", {opendp / each:6.0f} times as fast as OpenDP"
-        print(f"{name:28s} {1e9 * each:9.1f} ns a number, {each / normal:4.1f} times numpy's normal{against}")
+        print(
+            f"{name:28s} {1e9 * each:9.1f} ns a number, {each / normal:4.1f} times numpy's normal{against}"
+        )
 
 
 def batches() -> None:
@@ -99,7 +101,9 @@ def timing() -> None:
         p = stats.mannwhitneyu(times[large], times[~large]).pvalue
         low, high = np.median(times[~large]), np.median(times[large])
         verdict = "indistinguishable" if p > 1e-3 else "DIFFERENT"
-        print(f"time of a draw, {name}: median {low:.0f} ns for small values, {high:.0f} ns for large, p = {p:.2g}: {verdict}")
+        print(
+            f"time of a draw, {name}: median {low:.0f} ns for small values, {high:.0f} ns for large, p = {p:.2g}: {verdict}"
+        )
 
 
 def main() -> None:

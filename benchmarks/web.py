@@ -44,7 +44,11 @@ def random_settings(count: int) -> list[dict[str, str]]:
         found.append(
             {
                 "by": (by := choose.choice(["epsilon", "sigma"])),
-                by: str(choose.choice(grid(-1, 1, fine)) if by == "epsilon" else sensitivity * choose.choice(grid(0, 2, fine))),
+                by: str(
+                    choose.choice(grid(-1, 1, fine))
+                    if by == "epsilon"
+                    else sensitivity * choose.choice(grid(0, 2, fine))
+                ),
                 "delta": str(choose.choice(grid(-9, -4, (1, 2, 5)))),
                 "answers": str(choose.choice(ANSWERS)),
                 "asked": choose.choice(["together", "apart"]),
@@ -96,13 +100,20 @@ class Client:
             early.join()
         if status["design"] != 200:
             return {"first": at.get("known", at["design"]), "status": float(status["design"])}
-        further = [threading.Thread(target=question, args=(kind,)) for kind in ("laws", "curve", "numbers")]
+        further = [
+            threading.Thread(target=question, args=(kind,)) for kind in ("laws", "curve", "numbers")
+        ]
         for thread in further:
             thread.start()
         for thread in further:
             thread.join()
         again = seconds_of(lambda: self.ask("design", query))
-        return {"first": min(at["design"], at.get("known", 9e9)), "design": at["design"], "all": max(at.values()), "again": again}
+        return {
+            "first": min(at["design"], at.get("known", 9e9)),
+            "design": at["design"],
+            "all": max(at.values()),
+            "again": again,
+        }
 
 
 def line(name: str, values: list[float]) -> None:
@@ -116,7 +127,16 @@ def line(name: str, values: list[float]) -> None:
 
 
 def main(count: int = 200) -> None:
-    command = [sys.executable, "-c", "from leastnoise.cli import main; main()", "serve", "--port", "0", "--no-open", "--json"]
+    command = [
+        sys.executable,
+        "-c",
+        "from leastnoise.cli import main; main()",
+        "serve",
+        "--port",
+        "0",
+        "--no-open",
+        "--json",
+    ]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         text = "".join(server.stdout.readline() for _ in range(3)) if server.stdout else ""
@@ -134,23 +154,34 @@ def main(count: int = 200) -> None:
             busy = time.process_time()
             bare.append(seconds_of(lambda request=request: design(**request)))
             processor.append(time.process_time() - busy)
-        print(f"{'milliseconds':38} {'median':>8} {'95th':>8} {'worst':>8} {'≤ 300 ms':>11} {'≤ 1 s':>10}")
+        print(
+            f"{'milliseconds':38} {'median':>8} {'95th':>8} {'worst':>8} {'≤ 300 ms':>11} {'≤ 1 s':>10}"
+        )
         line("design(), bare call", bare)
         line("design(), its processor time alone", processor)
-        line("first answer on the page", [one["first"] for one in visits] + [one["first"] for _, one in late])
+        line(
+            "first answer on the page",
+            [one["first"] for one in visits] + [one["first"] for _, one in late],
+        )
         line("design on the page", [one["design"] for one in visits])
         line("everything on the page", [one["all"] for one in visits])
         line("the same setting again", [one["again"] for one in visits])
         print(f"\nwithout a design: {len(late)}")
         for fields, found in late:
-            print(f"  {'time limit' if found['status'] == 504 else 'refused'}: {urllib.parse.urlencode(fields)}")
-        print(f"load of the machine {load:.1f} before, {os.getloadavg()[0]:.1f} after, {os.cpu_count()} processors")
+            print(
+                f"  {'time limit' if found['status'] == 504 else 'refused'}: {urllib.parse.urlencode(fields)}"
+            )
+        print(
+            f"load of the machine {load:.1f} before, {os.getloadavg()[0]:.1f} after, {os.cpu_count()} processors"
+        )
     finally:
         server.terminate()
         server.wait()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=200)
     main(parser.parse_args().count)

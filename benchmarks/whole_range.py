@@ -49,7 +49,13 @@ def requests(quick: bool) -> Iterator[dict[str, Any]]:
     several = ((1, 1), (2, 1), (10, 1), (60, 1), (1, 3), (1, 30))
     for domain, (batch, compositions) in itertools.product(("real", "integer"), several):
         for delta, epsilon in itertools.product(deltas, epsilons):
-            yield {"domain": domain, "batch": batch, "compositions": compositions, "delta": delta, "epsilon": epsilon}
+            yield {
+                "domain": domain,
+                "batch": batch,
+                "compositions": compositions,
+                "delta": delta,
+                "epsilon": epsilon,
+            }
     for cost in (absolute(), power(4.0)):
         yield {"cost": cost, "batch": 3, "compositions": 3, "delta": 1e-6, "epsilon": 1.0}
 
@@ -67,7 +73,10 @@ class Row:
 
 def measured(request: dict[str, Any]) -> Row:
     """One design, timed. A refusal is one if it says what can be had; any other error is raised."""
-    shown = ", ".join(f"{key}={value.name if isinstance(value, Cost) else value}" for key, value in request.items())
+    shown = ", ".join(
+        f"{key}={value.name if isinstance(value, Cost) else value}"
+        for key, value in request.items()
+    )
     gain = math.nan
     begin = time.process_time()
     try:
@@ -88,14 +97,18 @@ def kind(request: dict[str, Any]) -> str:
     batch, compositions = request.get("batch", 1), request.get("compositions", 1)
     answers = "one answer" if batch == 1 else f"{batch} answers"
     releases = "" if compositions == 1 else f", {compositions} releases"
-    return f"{answers}{releases}, " + (f"cost {request['cost'].name}" if "cost" in request else request["domain"])
+    return f"{answers}{releases}, " + (
+        f"cost {request['cost'].name}" if "cost" in request else request["domain"]
+    )
 
 
 def table(rows: list[Row]) -> str:
     """For each kind how many designs there are, what they gain on the best known law, and the processor time; then the slowest."""
     lines = [f"{'':33} | designs refused | gain of ε: median  most | CPU s: median  90 %  worst"]
     kinds = list(dict.fromkeys(row.kind for row in rows))
-    for name, chosen in [(name, [row for row in rows if row.kind == name]) for name in kinds] + [("all", rows)]:
+    for name, chosen in [(name, [row for row in rows if row.kind == name]) for name in kinds] + [
+        ("all", rows)
+    ]:
         seconds = np.array([row.seconds for row in chosen])
         gains = np.array([row.gain for row in chosen if not math.isnan(row.gain)])
         lines.append(
@@ -104,19 +117,30 @@ def table(rows: list[Row]) -> str:
         )
     lines.append("")
     lines.append("the slowest")
-    lines.extend(f"{row.seconds:6.2f} s  {row.request}" for row in sorted(rows, key=lambda row: -row.seconds)[:SHOWN])
+    lines.extend(
+        f"{row.seconds:6.2f} s  {row.request}"
+        for row in sorted(rows, key=lambda row: -row.seconds)[:SHOWN]
+    )
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--table", type=Path, help="where the table goes; docs/measured/whole_range.txt unless --quick")
+    parser.add_argument(
+        "--table",
+        type=Path,
+        help="where the table goes; docs/measured/whole_range.txt unless --quick",
+    )
     # As one of several benchmarks the names are theirs.
     options = parser.parse_known_args(sys.argv[1:])[0]
     quick, place = options.quick, options.table or (None if options.quick else MEASURED)
     rows = []
-    print(f"{'request':66} {'σ':>10} {'ε':>9} {'law':>18} {'best known':>18} {'gain of ε':>9} {'CPU s':>6}")
+    print(
+        f"{'request':66} {'σ':>10} {'ε':>9} {'law':>18} {'best known':>18} {'gain of ε':>9} {'CPU s':>6}"
+    )
     for request in requests(quick):
         rows.append(measured(request))
         print(f"{rows[-1].request:66} {rows[-1].found} {rows[-1].seconds:6.2f}", flush=True)

@@ -28,7 +28,17 @@ smartquotes = False
 
 # Names that say more than what they stand for.
 autodoc_type_aliases = {
-    name: name for name in ("ArrayLike", "Floats", "Domain", "Objective", "Entropy", "Progress", "Source", "Settings")
+    name: name
+    for name in (
+        "ArrayLike",
+        "Floats",
+        "Domain",
+        "Objective",
+        "Entropy",
+        "Progress",
+        "Source",
+        "Settings",
+    )
 }
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -79,11 +79,19 @@ def main(folder: Path) -> None:
         old.unlink()
     tables = {
         "diabetes": ("Diabetes study: ten averages", DIABETES, load_diabetes(scaled=False).data),
-        "breast-cancer": ("Breast cancer study: ten averages", BREAST_CANCER, load_breast_cancer().data[:, :10]),
+        "breast-cancer": (
+            "Breast cancer study: ten averages",
+            BREAST_CANCER,
+            load_breast_cancer().data[:, :10],
+        ),
     }
-    print(f"Ten averages of each of two medical tables, with epsilon = {EPSILON:g} and delta = {DELTA:g}.")
+    print(
+        f"Ten averages of each of two medical tables, with epsilon = {EPSILON:g} and delta = {DELTA:g}."
+    )
     factor = f"e^{EPSILON:g} = {math.exp(EPSILON):.2f}"
-    print(f"Exchange any one patient for another: no result becomes more than {factor} times as likely,")
+    print(
+        f"Exchange any one patient for another: no result becomes more than {factor} times as likely,"
+    )
     print(f"except with probability {DELTA:g}.\n")
     done: dict[str, Release] = {}
     true: dict[str, dict[tuple[str, str], float]] = {}
@@ -92,14 +100,21 @@ def main(folder: Path) -> None:
             plan = write_plan(folder, name, title, bounds, data)
             ledger.open_dataset(name, epsilon=EPSILON, delta=DELTA)
             noise = mechanism(load_plan(plan))  # from the plan alone; release would design it too
-            done[name] = release(plan, ledger=ledger, prepared=noise, last=True)  # all that may be spent
-            true[name] = {(column, ""): float(mean) for column, mean in zip(bounds, data.mean(axis=0), strict=True)}
+            done[name] = release(
+                plan, ledger=ledger, prepared=noise, last=True
+            )  # all that may be spent
+            true[name] = {
+                (column, ""): float(mean)
+                for column, mean in zip(bounds, data.mean(axis=0), strict=True)
+            }
             show(title, len(data), done[name], true[name])
             done[name].to_html(folder / f"{name}.html")
             done[name].to_csv(folder / f"{name}-released.csv")
         print("The ledger")
         for dataset in ledger.datasets():
-            print(f"  {dataset.name:<14} spent epsilon = {dataset.spent:.4f} of {dataset.epsilon:g}, {dataset.releases} release")
+            print(
+                f"  {dataset.name:<14} spent epsilon = {dataset.spent:.4f} of {dataset.epsilon:g}, {dataset.releases} release"
+            )
         print("  Asked for the same ten averages once more, it answers:")
         try:
             release(folder / "diabetes.toml", ledger=ledger)
@@ -121,7 +136,9 @@ def main(folder: Path) -> None:
         print(f"      {what}")
 
 
-def write_plan(folder: Path, name: str, title: str, bounds: dict[str, tuple[float, float, float]], data) -> Path:
+def write_plan(
+    folder: Path, name: str, title: str, bounds: dict[str, tuple[float, float, float]], data
+) -> Path:
     """The table as CSV and its plan as TOML."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -130,7 +147,9 @@ def write_plan(folder: Path, name: str, title: str, bounds: dict[str, tuple[floa
     text = PLAN.format(name=name, title=title, epsilon=EPSILON, delta=DELTA)
     for column, (lower, upper, pitch) in bounds.items():
         middle = (lower + upper) / 2
-        text += STATISTIC.format(name=column, lower=lower, upper=upper, pitch=pitch, middle=middle, n=len(data))
+        text += STATISTIC.format(
+            name=column, lower=lower, upper=upper, pitch=pitch, middle=middle, n=len(data)
+        )
     path = folder / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -141,14 +160,22 @@ def show(title: str, patients: int, done: Release, true: dict[tuple[str, str], f
     made = done.mechanism
     print(f"{title}, {patients} patients")
     std = f"{made.laws[0].noise.std:.3g}"
-    print(f"  The noise: {layout_in_words(done)}, its standard deviation {std} times what one patient can change.")
+    print(
+        f"  The noise: {layout_in_words(done)}, its standard deviation {std} times what one patient can change."
+    )
     print(f"  {'':<26}{'true*':>10}   {'released':>9} ± 95 %")
     for row in (one for one in done.rows if (one.statistic, one.group) in true):
         noisy, half = row.shown()
         print(f"  {row.statistic:<26}{true[row.statistic, row.group]:>10.4g}   {noisy:>9} ± {half}")
-    print("  * printed because these data are public and this is a demo. A real release never shows it.")
-    print(f"  Gaussian noise this accurate would have cost epsilon = {made.gaussian_epsilon:.2f} instead of {done.epsilon:.2f};")
-    print(f"  with epsilon = {done.epsilon:.2f} its error would have been {made.gaussian_factor:.2f} times as large.\n")
+    print(
+        "  * printed because these data are public and this is a demo. A real release never shows it."
+    )
+    print(
+        f"  Gaussian noise this accurate would have cost epsilon = {made.gaussian_epsilon:.2f} instead of {done.epsilon:.2f};"
+    )
+    print(
+        f"  with epsilon = {done.epsilon:.2f} its error would have been {made.gaussian_factor:.2f} times as large.\n"
+    )
 
 
 def draw(folder: Path, done: Release, true: dict[tuple[str, str], float]) -> None:
@@ -162,7 +189,9 @@ def draw(folder: Path, done: Release, true: dict[tuple[str, str], float]) -> Non
         plots.density({"Gaussian": gaussian(factor * law.std), OURS: law}, log=log, ax=axes)
         axes.set_xlabel("noise on one answer (sensitivities)")
         axes.set_ylabel("density (1 / sensitivity)")
-    noise.figure.suptitle(f"Both give epsilon = {done.epsilon:.3g} at delta = {done.delta:g} for ten answers released together")
+    noise.figure.suptitle(
+        f"Both give epsilon = {done.epsilon:.3g} at delta = {done.delta:g} for ten answers released together"
+    )
     noise.save(folder / "noise.png")
 
 

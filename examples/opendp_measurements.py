@@ -12,7 +12,9 @@ one = design(delta=5e-7, epsilon=0.5, domain="integer")
 count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance())
 private_count = count >> then_leastnoise(one)
 people = ["a", "b", "c"] * 100
-print(f"a count of {len(people)}: {private_count(people)}, standard deviation {one.sigma:.2f}, (ε, δ) = {private_count.map(1)}")
+print(
+    f"a count of {len(people)}: {private_count(people)}, standard deviation {one.sigma:.2f}, (ε, δ) = {private_count.map(1)}"
+)
 
 # Ten counts of all people, one joint draw. OpenDP would add up ten ε; the vector measurement keeps the joint one.
 ten = design(delta=1e-6, sigma=8.0, batch=10, domain="integer")
@@ -23,7 +25,10 @@ print(f"  ε of independent Gaussian noise at distance 1: {ten.rivals['discrete 
 
 # A histogram: one person is in one bin, so one draw is touched, whatever the number of bins.
 bins = dp.t.make_count_by_categories(
-    dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance(), categories=["a", "b", "c"], MO="L1Distance<i32>"
+    dp.vector_domain(dp.atom_domain(T=str)),
+    dp.symmetric_distance(),
+    categories=["a", "b", "c"],
+    MO="L1Distance<i32>",
 )
 histogram = bins >> then_leastnoise(one, answers=4)  # a, b, c and everything else
 print(f"a histogram: {histogram(people)}, (ε, δ) = {histogram.map(1)}")

@@ -12,13 +12,33 @@ with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "noise.json"
     # The command `leastnoise`, wherever it is installed.
     command = [sys.executable, "-c", "from leastnoise.cli import main; main()"]
-    request = ["design", "--delta", "1e-6", "--epsilon", "1", "--compositions", "10", "--domain", "integer", "--json", "--out"]
-    answer = subprocess.run([*command, *request, str(file)], capture_output=True, text=True, check=True)
+    request = [
+        "design",
+        "--delta",
+        "1e-6",
+        "--epsilon",
+        "1",
+        "--compositions",
+        "10",
+        "--domain",
+        "integer",
+        "--json",
+        "--out",
+    ]
+    answer = subprocess.run(
+        [*command, *request, str(file)], capture_output=True, text=True, check=True
+    )
     found = json.loads(answer.stdout)
     artefact = json.loads(file.read_text(encoding="utf-8"))
 
-print(f"ε = {found['epsilon']:.6f}, σ = {found['sigma']:.4f}, certified for the integer weights: {found['artefact_epsilon']:.6f}")
-print(f"{len(artefact['content']['law']['weights'])} weights of {artefact['content']['law']['bits']} bits")
+print(
+    f"ε = {found['epsilon']:.6f}, σ = {found['sigma']:.4f}, certified for the integer weights: {found['artefact_epsilon']:.6f}"
+)
+print(
+    f"{len(artefact['content']['law']['weights'])} weights of {artefact['content']['law']['bits']} bits"
+)
 for name, content in (("design", found), ("artefact", artefact)):
     required = schema(name)["required"]
-    print(f"{schema(name)['title']}: {len(required)} required fields, all there: {set(required) <= set(content)}")
+    print(
+        f"{schema(name)['title']}: {len(required)} required fields, all there: {set(required) <= set(content)}"
+    )

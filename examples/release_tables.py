@@ -29,10 +29,14 @@ def visits() -> pd.DataFrame:
 
 
 def show(done: Release, folder: Path) -> None:
-    print(f"{done.plan.name}: epsilon = {done.epsilon:.4f} at delta = {done.delta:g}, {done.engine}")
+    print(
+        f"{done.plan.name}: epsilon = {done.epsilon:.4f} at delta = {done.delta:g}, {done.engine}"
+    )
     for row in done.rows:
         print(f"  {row.statistic:<28} {row.group:<14} {row.in_words()}")
-    print(f"  Gaussian noise with the same guarantee would be {done.mechanism.gaussian_factor:.2f} times as large.")
+    print(
+        f"  Gaussian noise with the same guarantee would be {done.mechanism.gaussian_factor:.2f} times as large."
+    )
     done.to_html(folder / f"{done.plan.name}.html")
     done.to_json(folder / f"{done.plan.name}.json")
 

@@ -1,6 +1,14 @@
 """The rivals of the paper's Figure 1 at σ = 8, sensitivity 1, 10 releases, δ = 1e-6, judged side by side."""
 
-from leastnoise import PrivacyLoss, cube, discrete_gaussian, discrete_laplace, gaussian, laplace, staircase
+from leastnoise import (
+    PrivacyLoss,
+    cube,
+    discrete_gaussian,
+    discrete_laplace,
+    gaussian,
+    laplace,
+    staircase,
+)
 
 SIGMA, COMPOSITIONS, DELTA = 8.0, 10, 1e-6
 rivals = {

@@ -8,7 +8,9 @@ from leastnoise import design
 best = design(delta=1e-6, epsilon=1.0, compositions=10)
 noise = best.noise.as_scipy()
 far = 2 * noise.sf(4 * noise.std())
-print(f"noise: standard deviation {noise.std():.3f}, 95 % within ± {noise.ppf(0.975):.3f}, beyond 4σ {far:.2e}")
+print(
+    f"noise: standard deviation {noise.std():.3f}, 95 % within ± {noise.ppf(0.975):.3f}, beyond 4σ {far:.2e}"
+)
 
 # Is a difference of 12 between two noisy answers more than noise? Simulate the difference of two draws.
 generator = np.random.default_rng(20250701)
@@ -17,4 +19,6 @@ print(f"|difference| > 12 by noise alone: {np.mean(np.abs(difference) > 12):.4f}
 
 # A goodness-of-fit test of exact draws against the law.
 drawn = best.noise.sample(2_000)
-print(f"Kolmogorov–Smirnov distance of 2,000 exact draws: {stats.kstest(drawn, noise.cdf).statistic:.4f}")
+print(
+    f"Kolmogorov–Smirnov distance of 2,000 exact draws: {stats.kstest(drawn, noise.cdf).statistic:.4f}"
+)

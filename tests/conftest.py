@@ -8,7 +8,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "leastnoise", derandomize=True, deadline=None, database=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "leastnoise",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("leastnoise")
 

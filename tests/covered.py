@@ -29,7 +29,11 @@ def main() -> int:
     failed = False
     print(f"{'':12} {'lines':>8} {'branches':>10}")
     for package in PACKAGES:
-        mine = {path: file for path, file in files.items() if f"leastnoise/{package}/" in path.replace("\\", "/")}
+        mine = {
+            path: file
+            for path, file in files.items()
+            if f"leastnoise/{package}/" in path.replace("\\", "/")
+        }
         lines, branches = (_share(mine, covered, total) for covered, total in _COUNTED)
         failed |= lines < LEAST or branches < LEAST
         print(f"{package:12} {lines:7.1f}% {branches:9.1f}%")
@@ -47,7 +51,11 @@ def main() -> int:
 
 
 def _share(files: dict[str, Any], covered: str, total: str) -> float:
-    return 100.0 * sum(file["summary"][covered] for file in files.values()) / sum(file["summary"][total] for file in files.values())
+    return (
+        100.0
+        * sum(file["summary"][covered] for file in files.values())
+        / sum(file["summary"][total] for file in files.values())
+    )
 
 
 if __name__ == "__main__":

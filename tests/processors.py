@@ -17,7 +17,16 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
 # numpy's names for vector units, of its older releases and of 2.4.
-_AVX512 = ("AVX512F", "AVX512CD", "AVX512_SKX", "AVX512_CLX", "AVX512_CNL", "AVX512_ICL", "AVX512_SPR", "X86_V4")
+_AVX512 = (
+    "AVX512F",
+    "AVX512CD",
+    "AVX512_SKX",
+    "AVX512_CLX",
+    "AVX512_CNL",
+    "AVX512_ICL",
+    "AVX512_SPR",
+    "X86_V4",
+)
 _AVX2 = ("AVX2", "FMA3", "X86_V3")
 
 
@@ -34,7 +43,14 @@ def units() -> set[str]:
     """The same for this machine, whatever is turned off already."""
     code = "import processors; print(*processors.usable())"
     here = {name: value for name, value in os.environ.items() if name != "NPY_DISABLE_CPU_FEATURES"}
-    run = subprocess.run([sys.executable, "-c", code], env=here, cwd=TESTS, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=here,
+        cwd=TESTS,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return set(run.stdout.split())
 
 
@@ -44,7 +60,10 @@ def environments(*, every: bool = False) -> dict[str, dict[str, str]]:
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return {}
     if without := [name for name in _AVX512 if name in known]:
-        found["without AVX-512"] = {"NPY_DISABLE_CPU_FEATURES": " ".join(without), "OPENBLAS_CORETYPE": "Zen"}
+        found["without AVX-512"] = {
+            "NPY_DISABLE_CPU_FEATURES": " ".join(without),
+            "OPENBLAS_CORETYPE": "Zen",
+        }
         if every:
             found["with the kernels of a Skylake"] = {"OPENBLAS_CORETYPE": "SkylakeX"}
     if without := [name for name in (*_AVX512, *_AVX2) if name in known]:
@@ -63,11 +82,29 @@ def main(arguments: list[str]) -> int:
     failed, every = [], arguments[:1] == ["--every"]
     arguments = arguments[every:]
     for name, settings in environments(every=every).items():
-        print(f"--- {name}: {' '.join(f'{key}={value!r}' for key, value in settings.items())}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "portable", *(arguments or ["-n", "2"]), str(TESTS)]
-        if subprocess.run(command, env={**os.environ, **settings}, cwd=TESTS.parent, check=False).returncode:
+        print(
+            f"--- {name}: {' '.join(f'{key}={value!r}' for key, value in settings.items())}",
+            flush=True,
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "portable",
+            *(arguments or ["-n", "2"]),
+            str(TESTS),
+        ]
+        if subprocess.run(
+            command, env={**os.environ, **settings}, cwd=TESTS.parent, check=False
+        ).returncode:
             failed.append(name)
-    print(f"Failed: {', '.join(failed)}." if failed else "The same on every processor that this one can stand for.")
+    print(
+        f"Failed: {', '.join(failed)}."
+        if failed
+        else "The same on every processor that this one can stand for."
+    )
     return len(failed)
 
 

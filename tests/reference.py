@@ -31,7 +31,9 @@ def pair_count(dimension: int, shift: int, i: int, j: int) -> int:
     """N_ij for the corner shift: the mixed difference of C_ij, the points within i of one place and j of the other; exact."""
 
     def inside(i: int, j: int) -> int:
-        return max(0, min(i, shift + j) - max(-i, shift - j) + 1) ** dimension if min(i, j) >= 0 else 0
+        return (
+            max(0, min(i, shift + j) - max(-i, shift - j) + 1) ** dimension if min(i, j) >= 0 else 0
+        )
 
     return inside(i, j) - inside(i - 1, j) - inside(i, j - 1) + inside(i - 1, j - 1)
 
@@ -49,7 +51,9 @@ def enumerated_pairs(shift: tuple[int, ...], last: int) -> dict[tuple[int, int],
 # --- laws, exactly ------------------------------------------------------------------------------------------------------------
 
 
-def geometric_sum(f: Callable[[int], Fraction | int], start: int, ratio: Fraction, degree: int) -> Fraction:
+def geometric_sum(
+    f: Callable[[int], Fraction | int], start: int, ratio: Fraction, degree: int
+) -> Fraction:
     """Σ_{j≥0} ratio^j f(start + j) for a polynomial f: Σ_i Δ^i f(start) ratio^i/(1−ratio)^(i+1)."""
     differences = [Fraction(f(start + j)) for j in range(degree + 1)]
     total = Fraction(0)
@@ -61,13 +65,21 @@ def geometric_sum(f: Callable[[int], Fraction | int], start: int, ratio: Fractio
 
 def point_probability(noise: LatticeNoise, k: int) -> Fraction:
     """h_k."""
-    h = Fraction(float(noise.shell_masses[min(k, noise.last)])) / shell_count(noise.dimension, min(k, noise.last))
+    h = Fraction(float(noise.shell_masses[min(k, noise.last)])) / shell_count(
+        noise.dimension, min(k, noise.last)
+    )
     if k <= noise.last:
         return h
-    return Fraction(0) if noise.tail_ratio is None else h * Fraction(noise.tail_ratio) ** (k - noise.last)
+    return (
+        Fraction(0)
+        if noise.tail_ratio is None
+        else h * Fraction(noise.tail_ratio) ** (k - noise.last)
+    )
 
 
-def _sum_over_cubes(noise: LatticeNoise, f: Callable[[int], Fraction | int], start: int, degree: int) -> Fraction:
+def _sum_over_cubes(
+    noise: LatticeNoise, f: Callable[[int], Fraction | int], start: int, degree: int
+) -> Fraction:
     """Σ_{k≥start} (h_k − h_{k+1}) f(k), f a polynomial: the law as a mixture of cubes."""
     total = Fraction(0)
     for k in range(start, noise.last):
@@ -100,7 +112,9 @@ def coordinate_beyond(noise: LatticeNoise, a: int) -> Fraction:
 def variance(noise: LatticeNoise) -> Fraction:
     """Variance of one answer: a coordinate of the cube of radius k has Σ x² = (2k+1)^d k(k+1)/3."""
     d = noise.dimension
-    squares = _sum_over_cubes(noise, lambda k: Fraction((2 * k + 1) ** d * k * (k + 1), 3), 0, d + 2)
+    squares = _sum_over_cubes(
+        noise, lambda k: Fraction((2 * k + 1) ** d * k * (k + 1), 3), 0, d + 2
+    )
     if noise.domain == "integer":
         return squares
     return Fraction(noise.step) ** 2 * (squares + total_mass(noise) / 12)
@@ -111,7 +125,13 @@ def printed_variance(noise: LatticeNoise) -> Fraction:
     p = [Fraction(float(mass)) / (2 if k else 1) for k, mass in enumerate(noise.shell_masses)]
     n, r, step = noise.last, Fraction(noise.tail_ratio), Fraction(noise.step)
     inner = 2 * step**2 * sum(p[i] * i**2 for i in range(1, n))
-    tail = 2 * p[n] * step**2 * (r**2 * (n - 1) ** 2 + n**2 * (1 - 2 * r) + r * (2 * n + 1)) / (1 - r) ** 3
+    tail = (
+        2
+        * p[n]
+        * step**2
+        * (r**2 * (n - 1) ** 2 + n**2 * (1 - 2 * r) + r * (2 * n + 1))
+        / (1 - r) ** 3
+    )
     return inner + tail + (step**2 / 12 * total_mass(noise) if noise.domain == "real" else 0)
 
 

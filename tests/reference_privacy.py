@@ -18,17 +18,25 @@ def lattice_points(noise: LatticeNoise, radius: int) -> dict[tuple[int, ...], fl
     return {x: float(h[max(map(abs, x))]) for x in itertools.product(axis, repeat=noise.dimension)}
 
 
-def loss_table(noise: LatticeNoise, shift: tuple[int, ...], radius: int) -> tuple[np.ndarray, np.ndarray, float]:
+def loss_table(
+    noise: LatticeNoise, shift: tuple[int, ...], radius: int
+) -> tuple[np.ndarray, np.ndarray, float]:
     """(losses, probabilities, mass of infinite loss) of P against P shifted by `shift`, equal losses added up."""
     points = lattice_points(noise, radius)
-    table: dict[float, list[float]] = {}  # keyed by the rounded loss; the loss itself is kept to all digits
+    table: dict[
+        float, list[float]
+    ] = {}  # keyed by the rounded loss; the loss itself is kept to all digits
     infinite = 0.0
     for x, p in points.items():
         if p == 0.0:
             continue
         q = points.get(tuple(a - b for a, b in zip(x, shift, strict=True)))
-        if q is None:  # beyond the enumerated box: only reached where p is negligible or the support has ended
-            q = float(noise.pmf(max(abs(a - b) for a, b in zip(x, shift, strict=True))) / noise.total)
+        if (
+            q is None
+        ):  # beyond the enumerated box: only reached where p is negligible or the support has ended
+            q = float(
+                noise.pmf(max(abs(a - b) for a, b in zip(x, shift, strict=True))) / noise.total
+            )
         if q == 0.0:
             infinite += p
         else:
@@ -50,7 +58,9 @@ def delta_of_sequence(tables: list[tuple[np.ndarray, np.ndarray, float]], epsilo
     return (1.0 - finite) + math.fsum(p[above] * -np.expm1(epsilon - total[above]))
 
 
-def worst_delta(noise: LatticeNoise, shift: int, releases: int, epsilon: float, radius: int) -> float:
+def worst_delta(
+    noise: LatticeNoise, shift: int, releases: int, epsilon: float, radius: int
+) -> float:
     """δ(ε) of the worst sequence of shifts, each in the box of half-width `shift`."""
     box = [v for v in itertools.product(range(-shift, shift + 1), repeat=noise.dimension) if any(v)]
     distinct = {tuple(sorted(map(abs, v))) for v in box}  # the law does not see signs or order
@@ -93,7 +103,9 @@ def renyi_divergence(noise: LatticeNoise, order: float, shift: int, digits: int 
         reach = noise.last + shift
         if order == 1:
             inner = sum(at(x) * mp.log(at(x) / at(x - shift)) for x in range(-reach, reach + 1))
-            far = at(reach + 1) / (1 - ratio) * shift * mp.log(ratio)  # right: loss t·log r; left: −t·log r
+            far = (
+                at(reach + 1) / (1 - ratio) * shift * mp.log(ratio)
+            )  # right: loss t·log r; left: −t·log r
             return inner + far - far
         inner = sum(at(x) ** alpha * at(x - shift) ** (1 - alpha) for x in range(-reach, reach + 1))
         far = at(reach + 1) / (1 - ratio)
@@ -110,7 +122,11 @@ def randomised_response_delta(loss: float, releases: int, epsilon: float) -> mp.
         if first > releases:
             return mp.mpf(0)
         p = mp.binomial(releases, first) * up**first * (1 - up) ** (releases - first)
-        discount, fall, odds = mp.exp(at - step * (2 * first - releases)), mp.exp(-2 * step), up / (1 - up)
+        discount, fall, odds = (
+            mp.exp(at - step * (2 * first - releases)),
+            mp.exp(-2 * step),
+            up / (1 - up),
+        )
         total = mp.mpf(0)
         for k in range(first, releases + 1):
             total += p * (1 - discount)

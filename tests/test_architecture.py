@@ -38,11 +38,19 @@ def top_level_imports(path: Path) -> set[str]:
     """First component below `leastnoise` of every import at module level (imports inside functions are lazy on purpose)."""
     found = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "leastnoise":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.split(".")[0] == "leastnoise"
+        ):
             parts = node.module.split(".")
             found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("leastnoise.")}
+            found |= {
+                alias.name.split(".")[1]
+                for alias in node.names
+                if alias.name.startswith("leastnoise.")
+            }
     return found
 
 
@@ -66,7 +74,11 @@ def test_privacy_never_imports_the_designer():
 
 def test_core_depends_on_numpy_and_scipy_only():
     allowed = {"leastnoise", "numpy", "scipy", "__future__"}
-    core = [path for path in modules() if LEVEL[path.relative_to(SOURCE).parts[0].removesuffix(".py")] <= LEVEL["designer"]]
+    core = [
+        path
+        for path in modules()
+        if LEVEL[path.relative_to(SOURCE).parts[0].removesuffix(".py")] <= LEVEL["designer"]
+    ]
     for path in core:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):

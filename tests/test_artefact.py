@@ -33,7 +33,13 @@ LAW = exact(discrete_gaussian(3.0), delta=1e-6, compositions=2)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     file = tmp_path / "noise.json"
-    artefact = certify(LAW, delta=1e-6, compositions=2, rivals={"gaussian": 2.5, "laplace": 2.75}, problem={"sigma": 3.0})
+    artefact = certify(
+        LAW,
+        delta=1e-6,
+        compositions=2,
+        rivals={"gaussian": 2.5, "laplace": 2.75},
+        problem={"sigma": 3.0},
+    )
     write_artefact(artefact, file)
     return file
 
@@ -52,15 +58,32 @@ def edit(path: Path, change: Callable[[dict[str, Any]], None], *, resign: bool) 
     ("law", "sensitivity", "compositions"),
     [
         (LAW, 1.0, 2),
-        (exact(generalized_gaussian(8.0, 1.5, sensitivity=1 / 3), delta=1e-6, sensitivity=1 / 3, compositions=10), 1 / 3, 10),
+        (
+            exact(
+                generalized_gaussian(8.0, 1.5, sensitivity=1 / 3),
+                delta=1e-6,
+                sensitivity=1 / 3,
+                compositions=10,
+            ),
+            1 / 3,
+            10,
+        ),
         (exact(cube(8.0, 10), delta=1e-6), 1.0, 1),
         (exact(cube(8.0, 100), delta=1e-6, bits=128), 1.0, 1),
     ],
     ids=repr,
 )
-def test_what_is_written_is_read_and_verified(law: LatticeNoise, sensitivity: float, compositions: int, tmp_path: Path) -> None:
+def test_what_is_written_is_read_and_verified(
+    law: LatticeNoise, sensitivity: float, compositions: int, tmp_path: Path
+) -> None:
     file = tmp_path / "noise.json"
-    artefact = certify(law, delta=1e-6, compositions=compositions, sensitivity=sensitivity, rivals={"gaussian": 3.0})
+    artefact = certify(
+        law,
+        delta=1e-6,
+        compositions=compositions,
+        sensitivity=sensitivity,
+        rivals={"gaussian": 3.0},
+    )
     write_artefact(artefact, file)
     back = read_artefact(file)
     assert back == artefact
@@ -69,14 +92,19 @@ def test_what_is_written_is_read_and_verified(law: LatticeNoise, sensitivity: fl
     assert result.ok
     assert result.mismatches == ()
     assert result.recomputed == result.stated == artefact.guarantee
-    assert artefact.guarantee.epsilon == PrivacyLoss.of(law, sensitivity).compose(compositions).epsilon(1e-6)
+    assert artefact.guarantee.epsilon == PrivacyLoss.of(law, sensitivity).compose(
+        compositions
+    ).epsilon(1e-6)
 
 
 def test_the_hash_is_of_the_documented_canonical_form(path: Path) -> None:
     file = json.loads(path.read_text())
     canonical = json.dumps(file["content"], sort_keys=True, separators=(",", ":"))
     assert file["sha256"] == hashlib.sha256(canonical.encode("ascii")).hexdigest()
-    assert sum(int(weight, 16) for weight in file["content"]["law"]["weights"]) == 2 ** file["content"]["law"]["bits"]
+    assert (
+        sum(int(weight, 16) for weight in file["content"]["law"]["weights"])
+        == 2 ** file["content"]["law"]["bits"]
+    )
 
 
 def test_every_single_edit_is_noticed(path: Path) -> None:
@@ -97,7 +125,11 @@ def test_every_single_edit_is_noticed(path: Path) -> None:
             node = node[key]
         value = node[trail[-1]]
         node[trail[-1]] = (
-            value + 1 if isinstance(value, int) else value * 1.001 + 1e-30 if isinstance(value, float) else "1" + value
+            value + 1
+            if isinstance(value, int)
+            else value * 1.001 + 1e-30
+            if isinstance(value, float)
+            else "1" + value
         )
         path.write_text(json.dumps(file))
         with pytest.raises(InvalidFileError):
@@ -130,7 +162,10 @@ def test_moved_weight_changes_the_recomputed_epsilon(path: Path) -> None:
     def moved(content: dict[str, Any]) -> None:
         weights = content["law"]["weights"]
         amount = int(weights[9], 16) // 100 // 2**20 * 2**20
-        weights[9], weights[1] = f"{int(weights[9], 16) - amount:x}", f"{int(weights[1], 16) + amount:x}"
+        weights[9], weights[1] = (
+            f"{int(weights[9], 16) - amount:x}",
+            f"{int(weights[1], 16) + amount:x}",
+        )
 
     edit(path, moved, resign=True)
     result = verify(path)
@@ -163,7 +198,9 @@ def test_swapped_weights_are_noticed(path: Path) -> None:
         ("law", "batch", 2, "epsilon"),
     ],
 )
-def test_a_false_statement_is_noticed_when_the_hash_is_right(path: Path, part: str, field: str, value: Any, named: str) -> None:
+def test_a_false_statement_is_noticed_when_the_hash_is_right(
+    path: Path, part: str, field: str, value: Any, named: str
+) -> None:
     edit(path, lambda content: content[part].update({field: value}), resign=True)
     result = verify(path)
     assert not result.ok
@@ -188,7 +225,9 @@ def test_a_false_statement_is_noticed_when_the_hash_is_right(path: Path, part: s
         lambda content: content["accountant"].update(name="trust me"),
     ],
 )
-def test_what_is_no_artefact_is_refused(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def test_what_is_no_artefact_is_refused(
+    path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
     before = path.read_text()
     edit(path, change, resign=True)
     if json.loads(path.read_text())["content"]["law"]["weights"] == ["1" + "0" * 16]:
@@ -251,20 +290,26 @@ def test_steps_span_the_sensitivity_or_are_refused() -> None:
     assert certify(short, delta=1e-6, sensitivity=1.0).guarantee.sensitivity == 1.0
     assert 3 * exact_step(short.step) >= 1
     with pytest.raises(InvalidParameterError, match="a whole number of times"):
-        certify(LatticeNoise(LAW.shell_masses, None, step=(1 - 1e-6) / 3), delta=1e-6, sensitivity=1.0)
+        certify(
+            LatticeNoise(LAW.shell_masses, None, step=(1 - 1e-6) / 3), delta=1e-6, sensitivity=1.0
+        )
 
 
 @pytest.fixture
 def ball(tmp_path: Path) -> Path:
     file = tmp_path / "ball.json"
-    write_artefact(certify(sphere(8.0, 60), delta=1e-6, compositions=2, problem={"sigma": 8.0}), file)
+    write_artefact(
+        certify(sphere(8.0, 60), delta=1e-6, compositions=2, problem={"sigma": 8.0}), file
+    )
     return file
 
 
 def test_the_sphere_is_written_read_and_verified(ball: Path) -> None:
     artefact = read_artefact(ball)
     assert artefact.noise == sphere(8.0, 60)
-    assert artefact.guarantee.epsilon == PrivacyLoss.of(sphere(8.0, 60), 1.0).compose(2).epsilon(1e-6)
+    assert artefact.guarantee.epsilon == PrivacyLoss.of(sphere(8.0, 60), 1.0).compose(2).epsilon(
+        1e-6
+    )
     found = verify(ball)
     assert found.ok
     assert found.recomputed == artefact.guarantee
@@ -273,7 +318,15 @@ def test_the_sphere_is_written_read_and_verified(ball: Path) -> None:
 
 @pytest.mark.parametrize("resign", [False, True])
 @pytest.mark.parametrize(
-    ("field", "value"), [("scale", 0.5), ("batch", 59), ("step", 2.0), ("pitch", "1/7"), ("body", "cube"), ("scale", -1.0)]
+    ("field", "value"),
+    [
+        ("scale", 0.5),
+        ("batch", 59),
+        ("step", 2.0),
+        ("pitch", "1/7"),
+        ("body", "cube"),
+        ("scale", -1.0),
+    ],
 )
 def test_an_edited_sphere_is_noticed(ball: Path, field: str, value: Any, resign: bool) -> None:
     edit(ball, lambda content: content["law"].update({field: value}), resign=resign)
@@ -285,6 +338,8 @@ def test_an_edited_sphere_is_noticed(ball: Path, field: str, value: Any, resign:
 
 def test_a_sphere_serves_any_sensitivity_in_whole_pitches() -> None:
     law = sphere(8.0, 60, step=0.125)
-    below, at = (certify(law, delta=1e-6, sensitivity=s).guarantee.epsilon for s in (1.0 - 2.0**-20, 1.0))
+    below, at = (
+        certify(law, delta=1e-6, sensitivity=s).guarantee.epsilon for s in (1.0 - 2.0**-20, 1.0)
+    )
     assert below == at
     assert certify(law, delta=1e-6, sensitivity=1.0 - 2.0**-19).guarantee.epsilon < at

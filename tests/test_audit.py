@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
-pytest.importorskip("flint", reason="python-flint is not installed: pip install 'leastnoise[oracles]'")
+pytest.importorskip(
+    "flint", reason="python-flint is not installed: pip install 'leastnoise[oracles]'"
+)
 
 import benchmarks.audit as audit
 from benchmarks.audit import oracles, spheres, theirs
@@ -66,7 +68,10 @@ def test_no_privacy_number_is_on_the_wrong_side():
     assert not audit.violations(book), audit.violations(book)[0]
     expected = ROWS + [row for row, module in ADAPTERS.items() if _is_there(module)]
     assert {row for row in expected if book[row].ours.checks == 0} == set()
-    checks, undecided = (sum(getattr(row.ours, name) for row in book.rows.values()) for name in ("checks", "undecided"))
+    checks, undecided = (
+        sum(getattr(row.ours, name) for row in book.rows.values())
+        for name in ("checks", "undecided")
+    )
     assert checks > 800
     assert undecided < 0.01 * checks
     text = audit.table(book)
@@ -102,7 +107,11 @@ def test_a_number_that_is_too_small_is_found_and_can_be_repeated(monkeypatch, ca
 def test_options_are_handed_to_the_audit_alone():
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "benchmarks", *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     assert "only `python -m benchmarks audit` takes options" in run("ball", "--cases", "3").stderr
@@ -128,7 +137,9 @@ def test_an_error_that_is_not_ours_and_a_lower_bound_above_the_truth_are_violati
 
 
 @pytest.mark.parametrize(
-    "truth", [arb("nan"), arb("+inf"), arb(0.5, 1.0), arb(0.5, math.inf)], ids=["nan", "inf", "wide", "endless"]
+    "truth",
+    [arb("nan"), arb("+inf"), arb(0.5, 1.0), arb(0.5, math.inf)],
+    ids=["nan", "inf", "wide", "endless"],
 )
 def test_what_the_exact_number_does_not_decide_is_no_check(truth):
     """NaN passed as a check: a tenth of the δ of compositions and an eighth of the ε of Laplace noise had not been looked at."""
@@ -140,7 +151,12 @@ def test_what_the_exact_number_does_not_decide_is_no_check(truth):
     row.epsilon(math.inf, 0.5, lambda _: truth, "epsilon")
     row.epsilon_lower(1.0, 0.5, lambda _: truth, "epsilon")
     row.upper(0.5, truth, "upper", of=row.theirs)
-    assert (row.ours.checks, row.ours.undecided, row.theirs.checks, row.theirs.undecided) == (0, 6, 0, 1)
+    assert (row.ours.checks, row.ours.undecided, row.theirs.checks, row.theirs.undecided) == (
+        0,
+        6,
+        0,
+        1,
+    )
     assert not row.ours.violations
     assert row.ours.unanswered == 0
     book = Book()
@@ -154,11 +170,19 @@ def test_what_is_decided():
     row.upper(0.1, exact(0.1), "the same number")
     row.upper(0.1, exact(0.1) + arb(0, 2.0**-90), "the same as far as floats go")
     row.upper(math.inf, exact(0.1), "no answer")
-    assert (row.ours.checks, row.ours.undecided, row.ours.unanswered, len(row.ours.violations)) == (4, 0, 1, 0)
+    assert (row.ours.checks, row.ours.undecided, row.ours.unanswered, len(row.ours.violations)) == (
+        4,
+        0,
+        1,
+        0,
+    )
     row.lower(0.0, exact(0.1), "always true, and no check")
     row.epsilon_lower(0.0, 0.1, lambda _: exact(0.1), "always true, and no check")
     assert (row.ours.checks, row.ours.undecided) == (4, 0)
-    for judged in (lambda: row.upper(math.nan, arb("nan"), "NaN"), lambda: row.lower(math.nan, arb("nan"), "NaN")):
+    for judged in (
+        lambda: row.upper(math.nan, arb("nan"), "NaN"),
+        lambda: row.lower(math.nan, arb("nan"), "NaN"),
+    ):
         before = len(row.ours.violations)
         judged()
         assert len(row.ours.violations) == before + 1
@@ -166,7 +190,9 @@ def test_what_is_decided():
 
 def test_least_epsilon_is_found_from_above():
     for start in (1.0, 1.0 + 1e-7, 1.3, 40.0):
-        assert least_epsilon(lambda e: 1 - exact(e) * exact(0.5), 0.5, start) == pytest.approx(1.0, abs=0.011 * (start - 1) + 1e-9)
+        assert least_epsilon(lambda e: 1 - exact(e) * exact(0.5), 0.5, start) == pytest.approx(
+            1.0, abs=0.011 * (start - 1) + 1e-9
+        )
     assert least_epsilon(lambda e: exact(0.1), 0.5, 2.0) == 0.0
 
 
@@ -186,13 +212,19 @@ def test_cells_hold_all_mass_of_both_laws_and_profiles_are_sums_over_points(dime
     law = LatticeNoise.from_weights([5.0, 3.0, 4.0], ratio, domain="integer", dimension=dimension)
     shift = (2, 1, 0)[:dimension]
     cells = oracles.ExactLaw.of(law).cells(shift)
-    assert sum((cell.p for cell in cells), exact(0)).contains(1) or abs(float(sum(cell.p for cell in cells)) - 1) < 1e-60
+    assert (
+        sum((cell.p for cell in cells), exact(0)).contains(1)
+        or abs(float(sum(cell.p for cell in cells)) - 1) < 1e-60
+    )
     pair = Pair.of(cells)
     exact_law = oracles.ExactLaw.of(law)
     reach = 3 if ratio is None else 22
     total = 0.0
     for x in itertools.product(range(-reach, reach + 1), repeat=dimension):
-        p, q = (exact_law.height(max(map(abs, point))) for point in (x, [a - v for a, v in zip(x, shift, strict=True)]))
+        p, q = (
+            exact_law.height(max(map(abs, point)))
+            for point in (x, [a - v for a, v in zip(x, shift, strict=True)])
+        )
         total += max(float(p - exact(0.3).exp() * q), 0.0)
     assert float(pair.delta(0.3)) == pytest.approx(total, abs=1e-9)
 
@@ -211,7 +243,9 @@ def test_compositions_agree_with_each_other():
             assert float(other) == pytest.approx(float(whole), rel=1e-14)
     ends = oracles.pairs_of(LatticeNoise.from_weights([3.0, 1.0], None, domain="integer"), 1)[0]
     whole = oracles.composed([(ends, 5)])
-    assert float(oracles.binomial_delta(*ends.cells, ends.infinite, 5, 1.0)) == pytest.approx(float(whole.delta(1.0)), rel=1e-14)
+    assert float(oracles.binomial_delta(*ends.cells, ends.infinite, 5, 1.0)) == pytest.approx(
+        float(whole.delta(1.0)), rel=1e-14
+    )
     assert float(whole.delta(50.0)) == pytest.approx(1 - 0.8**5, rel=1e-14)
 
 
@@ -219,16 +253,29 @@ def test_laplace_compositions_are_convolutions():
     ratio, epsilon = 1.3, 0.7
 
     def one(e):
-        return -mp.expm1((e - ratio) / 2) if -ratio <= e < ratio else max(-mp.expm1(e), 0) if e < ratio else mp.mpf(0)
+        return (
+            -mp.expm1((e - ratio) / 2)
+            if -ratio <= e < ratio
+            else max(-mp.expm1(e), 0)
+            if e < ratio
+            else mp.mpf(0)
+        )
 
-    density = mp.quad(lambda x: mp.exp((x - ratio) / 2) / 4 * one(epsilon - x), [-ratio, epsilon - ratio, ratio])
+    density = mp.quad(
+        lambda x: mp.exp((x - ratio) / 2) / 4 * one(epsilon - x), [-ratio, epsilon - ratio, ratio]
+    )
     twice = one(epsilon - ratio) / 2 + one(epsilon + ratio) * mp.exp(-ratio) / 2 + density
     assert float(oracles.laplace_delta(ratio, 2, epsilon)) == pytest.approx(float(twice), rel=1e-12)
-    assert float(oracles.laplace_delta(ratio, 1, epsilon)) == pytest.approx(float(one(epsilon)), rel=1e-14)
+    assert float(oracles.laplace_delta(ratio, 1, epsilon)) == pytest.approx(
+        float(one(epsilon)), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.8, 3.0, 116.77])
-@pytest.mark.parametrize(("releases", "share"), [(1, 0.0), (3, 0.0), (3, 1.0), (3, -1.0), (4, 0.0), (4, 0.37), (3, 3.0), (3, 4.0)])
+@pytest.mark.parametrize(
+    ("releases", "share"),
+    [(1, 0.0), (3, 0.0), (3, 1.0), (3, -1.0), (4, 0.0), (4, 0.37), (3, 3.0), (3, 4.0)],
+)
 def test_laplace_compositions_at_their_knots(scale, releases, share):
     """ε at a whole number of losses is a knot of the spline: NaN where sensitivity/scale is no binary fraction.
 
@@ -265,7 +312,9 @@ def test_a_probability_of_some_release_next_to_nothing_and_next_to_one():
     assert whole.delta(0.0) > 1 - exact(2.0**-200)
 
 
-@pytest.mark.parametrize(("d", "distance", "epsilon"), [(2, 1.4, 0.5), (3, 0.8, 0.0), (5, 3.0, 1.9)])
+@pytest.mark.parametrize(
+    ("d", "distance", "epsilon"), [(2, 1.4, 0.5), (3, 0.8, 0.0), (5, 3.0, 1.9)]
+)
 def test_the_sphere_from_the_density_of_its_noise(d, distance, epsilon):
     """δ = ∫ (1 − e^(ε−ℓ))_+ over the radius, which is Gamma(d), and the cosine t of the angle: nothing but the noise itself."""
 
@@ -281,7 +330,10 @@ def test_the_sphere_from_the_density_of_its_noise(d, distance, epsilon):
         return r ** (d - 1) * np.exp(-r) * half * (weights @ gain)
 
     ends = [0, (distance - epsilon) / 2, distance, 4, 12, 60]
-    direct = sum((b - a) / 2 * (weights @ given(a + (b - a) / 2 * (1 + nodes))) for a, b in itertools.pairwise(ends))
+    direct = sum(
+        (b - a) / 2 * (weights @ given(a + (b - a) / 2 * (1 + nodes)))
+        for a, b in itertools.pairwise(ends)
+    )
     direct /= math.gamma(d) * float(mp.quad(lambda angle: mp.sin(angle) ** (d - 2), [0, mp.pi]))
     assert float(Sphere(d, exact(distance)).delta(epsilon)) == pytest.approx(direct, rel=1e-9)
 
@@ -290,7 +342,9 @@ def test_compositions_of_the_sphere_agree():
     law = Sphere(9, exact(1.2))
     one = spheres._Density(9, 1.2, float(law.ratio), float(law.total))
     assert one.many(2, 0.9) == pytest.approx(one.twice(0.9), rel=1e-11)
-    assert float(law.renyi(3.0)) == pytest.approx(math.log(float(one.mass @ np.exp(2 * one.loss))) / 2, rel=1e-12)
+    assert float(law.renyi(3.0)) == pytest.approx(
+        math.log(float(one.mass @ np.exp(2 * one.loss))) / 2, rel=1e-12
+    )
 
 
 def test_dp_accounting_is_given_the_same_loss():
@@ -298,4 +352,6 @@ def test_dp_accounting_is_given_the_same_loss():
         pytest.skip("dp-accounting is not installed")
     pair = oracles.pairs_of(LatticeNoise.from_weights([3.0, 2.0, 1.0], 0.5, domain="integer"), 1)[0]
     made = theirs.composed([(theirs.distribution(pair), 3)])
-    assert made.get_delta_for_epsilon(0.8) == pytest.approx(float(oracles.composed([(pair, 3)]).delta(0.8)), rel=1e-3)
+    assert made.get_delta_for_epsilon(0.8) == pytest.approx(
+        float(oracles.composed([(pair, 3)]).delta(0.8)), rel=1e-3
+    )

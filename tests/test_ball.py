@@ -38,14 +38,24 @@ def test_density_and_tail(d):
             scaled = exact_density(d, mp.mpf(x))
 
         def relative(t, x=x):
-            return ((x + t) / x) ** (d / 2) * special.kve(d / 2, x + t) / special.kve(d / 2, x) * math.exp(-t)
+            return (
+                ((x + t) / x) ** (d / 2)
+                * special.kve(d / 2, x + t)
+                / special.kve(d / 2, x)
+                * math.exp(-t)
+            )
 
-        tail = sum(integrate.quad(relative, u, v, epsabs=0, epsrel=1e-12)[0] for u, v in itertools.pairwise([0, 1, 5, 20, 80, 400]))
+        tail = sum(
+            integrate.quad(relative, u, v, epsabs=0, epsrel=1e-12)[0]
+            for u, v in itertools.pairwise([0, 1, 5, 20, 80, 400])
+        )
         assert float(noise.pdf(x * 2.5)) == pytest.approx(float(scaled) / 2.5, rel=1e-11)
         assert float(noise.ccdf(x * 2.5)) == pytest.approx(float(scaled) * tail, rel=1e-9)
         assert float(noise.cdf(-x * 2.5)) == float(noise.ccdf(x * 2.5))
     assert float(noise.ccdf(0.0)) == pytest.approx(0.5, rel=1e-15)
-    assert float(noise.pdf(0.0)) == pytest.approx(math.gamma(d / 2) / math.gamma((d + 1) / 2) / (2 * math.sqrt(math.pi) * 2.5))
+    assert float(noise.pdf(0.0)) == pytest.approx(
+        math.gamma(d / 2) / math.gamma((d + 1) / 2) / (2 * math.sqrt(math.pi) * 2.5)
+    )
     assert float(noise.ccdf(1e300)) == 0.0
 
 
@@ -107,7 +117,9 @@ def test_decimal_functions():
 def extended(layout, row):
     """The uniforms of a row with the middle of their remaining bits."""
     r = layout.radii
-    return [(row[i] << 64 | row[r + i]) << 128 | 1 << 127 for i in range(r)], [a << 192 | 1 << 191 for a in row[2 * r :]]
+    return [(row[i] << 64 | row[r + i]) << 128 | 1 << 127 for i in range(r)], [
+        a << 192 | 1 << 191 for a in row[2 * r :]
+    ]
 
 
 def by_mpmath(layout, uniforms, angles, ratio):
@@ -115,7 +127,9 @@ def by_mpmath(layout, uniforms, angles, ratio):
         u = [mp.mpf(2 * value + 1) / 2**257 for value in uniforms]
         v = [mp.mpf(2 * value + 1) / 2**257 for value in angles]
         normal = [
-            f(2 * mp.pi * v[i]) * mp.sqrt(-2 * mp.log(u[i])) for i in range((layout.dimension + 1) // 2) for f in (mp.cos, mp.sin)
+            f(2 * mp.pi * v[i]) * mp.sqrt(-2 * mp.log(u[i]))
+            for i in range((layout.dimension + 1) // 2)
+            for f in (mp.cos, mp.sin)
         ]
         half = (layout.dimension + 1) // 2
         chi2 = -2 * sum(mp.log(x) for x in u[half : 2 * half])
@@ -177,7 +191,9 @@ def test_floating_point_does_not_decide_what_it_cannot():
         sampler = _Sampler(layout, ratio, float(ratio) * 20 * 2.0**-41)
         size = abs(int(sampler._rounded(drawn, InsecureSeededEntropy(k + 40))[0, 0]))
         assert size == (1001 if k > 0 else 1000)
-        wrong += abs(round(float(approximate(layout, drawn, float(ratio))[0][0, 0]) + 1e-300)) != size
+        wrong += (
+            abs(round(float(approximate(layout, drawn, float(ratio))[0][0, 0]) + 1e-300)) != size
+        )
     assert wrong > 0
 
 
@@ -197,13 +213,20 @@ def test_uniforms_too_near_their_ends_draw_more_bits():
 
     entropy = Counted(11)
     found = decided(layout, row, Fraction(1000), entropy)
-    assert entropy.taken == layout.radii * 48 + (layout.pairs + layout.extra) * 56  # 512 bits of each, from 128 and 64
+    assert (
+        entropy.taken == layout.radii * 48 + (layout.pairs + layout.extra) * 56
+    )  # 512 bits of each, from 128 and 64
     entropy = InsecureSeededEntropy(11)
     more = [[int.from_bytes(entropy.take(count), "little") for _ in range(number)]
             for count, number in ((16, 3), (24, 2), (32, 3), (32, 2))]  # fmt: skip
-    uniforms = [(row[i] << 64 | row[3 + i]) << 384 | more[0][i] << 256 | more[2][i] for i in range(3)]
+    uniforms = [
+        (row[i] << 64 | row[3 + i]) << 384 | more[0][i] << 256 | more[2][i] for i in range(3)
+    ]
     angles = [row[6 + i] << 448 | more[1][i] << 256 | more[3][i] for i in range(2)]
-    assert found == [math.floor(place + Fraction(1, 2)) for place in precise(layout, uniforms, angles, 512, Fraction(1000))]
+    assert found == [
+        math.floor(place + Fraction(1, 2))
+        for place in precise(layout, uniforms, angles, 512, Fraction(1000))
+    ]
 
 
 def test_undecided_roundings_draw_more_bits():
@@ -213,7 +236,9 @@ def test_undecided_roundings_draw_more_bits():
     uniforms, angles = extended(layout, row)
     middle = [[value << 256 | 1 << 255 for value in values] for values in (uniforms, angles)]
     place = precise(layout, *middle, 512, Fraction(1))[0]
-    ratio = Fraction(2001, 2) / abs(place)  # the middle of the remaining bits lies on a half-integer
+    ratio = Fraction(2001, 2) / abs(
+        place
+    )  # the middle of the remaining bits lies on a half-integer
 
     class Then:
         """The middle of the remaining bits up to 256, then bits of one kind."""
@@ -258,7 +283,9 @@ def test_release_adds_the_noise_to_the_snapped_answers():
     answers = np.array([[0.1, -2.0, 3e5], [1 / 3, 0.0, 7.0]])
     released = release(noise, answers, entropy=InsecureSeededEntropy(1), not_private=True)
     alone = draw(noise, 2, entropy=InsecureSeededEntropy(1))
-    snapped = [[math.floor(Fraction(x) / pitch + Fraction(1, 2)) for x in row] for row in answers.tolist()]
+    snapped = [
+        [math.floor(Fraction(x) / pitch + Fraction(1, 2)) for x in row] for row in answers.tolist()
+    ]
     assert (released.integers - alone.integers).tolist() == snapped
     assert released.unit == pitch
     assert "INSECURE" in released.entropy
@@ -278,7 +305,10 @@ def test_snapping_keeps_the_distance_that_is_judged():
     noise = sphere(8.0, 6)
     a = rng.normal(size=(500, 6)) * 50
     b = a + rng.choice([-1.0, 1.0], size=a.shape)
-    same = [release(noise, x, entropy=InsecureSeededEntropy(3), not_private=True).integers for x in (a, b)]
+    same = [
+        release(noise, x, entropy=InsecureSeededEntropy(3), not_private=True).integers
+        for x in (a, b)
+    ]
     distance = np.linalg.norm((same[0] - same[1]).astype(float), axis=1)
     pitches = float(1 / public_pitch(noise.step, noise.domain))
     assert np.abs(same[0] - same[1]).max() <= math.ceil(pitches)

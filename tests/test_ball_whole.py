@@ -24,7 +24,9 @@ def exact_masses(d, scale, last):
     """P(X = k), k = 0, …, last, of one answer: the continuous density integrated over [k − ½, k + ½]."""
 
     nu = 0.5 * d
-    log_unit = 0.5 * math.log(math.pi) + nu * math.log(2.0) + math.lgamma(nu + 0.5) + math.log(scale)
+    log_unit = (
+        0.5 * math.log(math.pi) + nu * math.log(2.0) + math.lgamma(nu + 0.5) + math.log(scale)
+    )
 
     def density(z):
         x = z / scale
@@ -33,7 +35,10 @@ def exact_masses(d, scale, last):
     def over(low, high):
         return integrate.quad(density, low, high, epsabs=0.0, epsrel=1e-12)[0]
 
-    return [2.0 * (over(1e-12, 0.125) + over(0.125, 0.5)), *(over(k - 0.5, k + 0.5) for k in range(1, last + 1))]
+    return [
+        2.0 * (over(1e-12, 0.125) + over(0.125, 0.5)),
+        *(over(k - 0.5, k + 0.5) for k in range(1, last + 1)),
+    ]
 
 
 # The law of one answer
@@ -45,7 +50,9 @@ def test_masses_and_variance_are_those_of_the_rounded_noise(d, scale, last):
     noise, masses = BallNoise(scale, d, domain="integer"), exact_masses(d, scale, last)
     k = np.arange(last + 1.0)
     assert noise.ccdf(k - 1.0) - noise.ccdf(k) == pytest.approx(masses, rel=1e-9, abs=1e-15)
-    assert 2.0 * math.fsum(p * j * j for j, p in enumerate(masses)) == pytest.approx(noise.variance, rel=1e-10)
+    assert 2.0 * math.fsum(p * j * j for j, p in enumerate(masses)) == pytest.approx(
+        noise.variance, rel=1e-10
+    )
     assert noise.std == pytest.approx(math.sqrt(noise.variance), rel=1e-15)
     assert noise.ccdf([0.0, 0.3, 0.999]) == pytest.approx(float(noise.ccdf(0.5)), rel=1e-15)
     assert noise.cdf(-1.0) == pytest.approx(noise.ccdf(0.0), rel=1e-15)
@@ -137,14 +144,28 @@ def exact_delta(d, scale, epsilon):
             log = (d - 2) * math.log(r) - math.hypot(t, r) - unit
             return math.exp(log) * -math.expm1(-gap(r))
 
-        places = np.unique(np.clip([0.0, 0.5 * centre, centre, 1.5 * centre, 2.5 * centre, 5.0 * centre + 40.0], 0.0, high))
-        return sum(integrate.quad(height, a, b, epsabs=1e-16, epsrel=1e-10)[0] for a, b in itertools.pairwise(places))
+        places = np.unique(
+            np.clip(
+                [0.0, 0.5 * centre, centre, 1.5 * centre, 2.5 * centre, 5.0 * centre + 40.0],
+                0.0,
+                high,
+            )
+        )
+        return sum(
+            integrate.quad(height, a, b, epsabs=1e-16, epsrel=1e-10)[0]
+            for a, b in itertools.pairwise(places)
+        )
 
     # The mass: ∫∫ r^(d−2) e^(−|z|) dr dt = ∫ ρ^(d−1) e^(−ρ) dρ · ∫ sin^(d−2) in polar coordinates.
-    log_mass = math.lgamma(d) + 0.5 * math.log(math.pi) + math.lgamma(0.5 * (d - 1)) - math.lgamma(0.5 * d)
+    log_mass = (
+        math.lgamma(d) + 0.5 * math.log(math.pi) + math.lgamma(0.5 * (d - 1)) - math.lgamma(0.5 * d)
+    )
     unit, centre = log_mass, math.sqrt((d - 1.0) * d)
     ends = np.linspace(-8.0 * math.sqrt(d) - 40.0, 0.5 * length, 9)
-    return sum(integrate.quad(across, a, b, epsabs=1e-14, epsrel=1e-8, limit=200)[0] for a, b in itertools.pairwise(ends))
+    return sum(
+        integrate.quad(across, a, b, epsabs=1e-14, epsrel=1e-8, limit=200)[0]
+        for a, b in itertools.pairwise(ends)
+    )
 
 
 @pytest.mark.parametrize(("d", "sigma"), [(3, 2.0), (10, 8.0), (60, 8.0)])
@@ -168,7 +189,11 @@ def test_rounding_reveals_no_more_than_the_judge_says():
     at = np.arange(-reach, reach + 1)[:, None] + 0.5 * nodes
     x = at.ravel()
     density = np.exp(-np.hypot(x[:, None], x[None, :]) / scale) / (2.0 * math.pi * scale**2)
-    cells = density.reshape(at.shape + at.shape) * (0.5 * weights)[None, :, None, None] * (0.5 * weights)
+    cells = (
+        density.reshape(at.shape + at.shape)
+        * (0.5 * weights)[None, :, None, None]
+        * (0.5 * weights)
+    )
     masses = cells.sum(axis=(1, 3))
     assert masses.sum() == pytest.approx(1.0, abs=1e-5)
     moved = np.zeros_like(masses)
@@ -202,7 +227,12 @@ def test_the_law_of_the_draws(d, sigma):
         expected = np.append(shares[seen], 1.0 - shares[seen].sum()) * len(z)
         observed = np.append(counts[seen], len(z) - counts[seen].sum())
         keep = expected > 1.0
-        assert stats.chisquare(observed[keep], expected[keep] * observed[keep].sum() / expected[keep].sum()).pvalue > 1e-3
+        assert (
+            stats.chisquare(
+                observed[keep], expected[keep] * observed[keep].sum() / expected[keep].sum()
+            ).pvalue
+            > 1e-3
+        )
     assert z.std() == pytest.approx(sigma, rel=0.03)
 
 
@@ -275,7 +305,9 @@ def test_an_artefact_that_promises_less_is_refused(tmp_path):
 
 
 def test_what_is_refused():
-    with pytest.raises(InvalidParameterError, match=r"Expected step=0\.5 to be 1 for domain=\"integer\""):
+    with pytest.raises(
+        InvalidParameterError, match=r"Expected step=0\.5 to be 1 for domain=\"integer\""
+    ):
         BallNoise(2.0, 3, 0.5, "integer")
     with pytest.raises(InvalidParameterError, match="domain"):
         BallNoise(2.0, 3, 1.0, "natural")

@@ -33,7 +33,9 @@ SIGMAS = [0.05, 0.3, 1.0, 8.0, 1e3]
 )
 def test_rivals_on_the_line_have_the_deviation_asked_for(rival, sigma, sensitivity):
     if sigma / sensitivity >= 1e3:
-        sigma = 100.0 * sensitivity  # the law depends on sigma/sensitivity alone; 1e3 is tested once below
+        sigma = (
+            100.0 * sensitivity
+        )  # the law depends on sigma/sensitivity alone; 1e3 is tested once below
     noise = rival(sigma, sensitivity)
     assert noise.std == pytest.approx(sigma, rel=1e-12)
     assert noise.domain == "real"
@@ -82,8 +84,12 @@ def test_generalised_gaussians_have_their_exponent(exponent, sigma, domain):
         assert float(noise.log_pmf(0) - noise.log_pmf(far)) == pytest.approx(
             (far * noise.step / (scale * sigma)) ** exponent, rel=2e-3 / min(exponent, 1.0) ** 2
         )  # a cusp at 0 feels the bins most
-        kurtosis = math.exp(math.lgamma(5 / exponent) + math.lgamma(1 / exponent) - 2 * math.lgamma(3 / exponent))
-        assert noise.expected_cost(leastnoise.cost.power(4.0)) / sigma**4 == pytest.approx(kurtosis, rel=2e-2)
+        kurtosis = math.exp(
+            math.lgamma(5 / exponent) + math.lgamma(1 / exponent) - 2 * math.lgamma(3 / exponent)
+        )
+        assert noise.expected_cost(leastnoise.cost.power(4.0)) / sigma**4 == pytest.approx(
+            kurtosis, rel=2e-2
+        )
 
 
 @pytest.mark.slow
@@ -93,7 +99,9 @@ def test_wide_laws():
     assert leastnoise.generalized_gaussian(300.0, 0.5).std == pytest.approx(300.0, rel=1e-12)
 
 
-@pytest.mark.parametrize(("batch", "exponent"), [(100, 1.0), (100, 2.0), (100, 0.5), (1000, 1.0), (300, 8.0)])
+@pytest.mark.parametrize(
+    ("batch", "exponent"), [(100, 1.0), (100, 2.0), (100, 0.5), (1000, 1.0), (300, 8.0)]
+)
 def test_many_answers(batch, exponent):
     noise = leastnoise.generalized_gaussian(8.0, exponent, batch=batch)
     assert noise.std == pytest.approx(8.0, rel=1e-11)
@@ -104,17 +112,25 @@ def test_many_answers(batch, exponent):
 
 def test_a_law_far_below_one_step_is_still_found():
     for sigma in [1e-3, 1e-30, 1e-100]:
-        for rival in [leastnoise.discrete_gaussian, leastnoise.discrete_laplace, leastnoise.discrete_staircase]:
+        for rival in [
+            leastnoise.discrete_gaussian,
+            leastnoise.discrete_laplace,
+            leastnoise.discrete_staircase,
+        ]:
             noise = rival(sigma)
             assert noise.std == pytest.approx(sigma, rel=1e-11)
             assert float(noise.pmf(1)) == pytest.approx(sigma**2 / 2, rel=1e-5)
 
 
 def test_deviations_barely_above_one_bin():
-    for rival in [leastnoise.staircase, lambda sigma, step: leastnoise.generalized_gaussian(sigma, 3.0, step=step)]:
+    for rival in [
+        leastnoise.staircase,
+        lambda sigma, step: leastnoise.generalized_gaussian(sigma, 3.0, step=step),
+    ]:
         assert rival(0.02887, step=0.1).std == pytest.approx(0.02887, rel=1e-9)
         with pytest.raises(
-            InvalidParameterError, match=r"Expected sigma=0.0288 to exceed the standard deviation 0.0288675 of one bin"
+            InvalidParameterError,
+            match=r"Expected sigma=0.0288 to exceed the standard deviation 0.0288675 of one bin",
         ):
             rival(0.0288, step=0.1)
 
@@ -145,7 +161,9 @@ def test_the_discrete_gaussian_is_its_formula(sigma):
         exact = [float(q ** (int(i) ** 2) / whole) for i in k]
     assert noise.pmf(k) == pytest.approx(exact, rel=1e-11, abs=1e-300)
     if sigma >= 1:
-        assert math.sqrt(t2) == pytest.approx(sigma, rel=1e-6)  # the two deviations agree once the lattice is fine
+        assert math.sqrt(t2) == pytest.approx(
+            sigma, rel=1e-6
+        )  # the two deviations agree once the lattice is fine
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)
@@ -170,7 +188,9 @@ def stairs(noise, sensitivity):
     m = round(sensitivity / noise.step)
     log_p = noise.log_pmf(np.arange(noise.last + 1))
     drops = np.flatnonzero(np.diff(log_p) < -1e-9)
-    assert np.all(np.diff(log_p)[np.setdiff1d(np.arange(noise.last), drops)] == pytest.approx(0.0, abs=1e-12))
+    assert np.all(
+        np.diff(log_p)[np.setdiff1d(np.arange(noise.last), drops)] == pytest.approx(0.0, abs=1e-12)
+    )
     assert np.all(np.diff(drops) == m)
     epsilon = -np.diff(log_p)[drops]
     assert epsilon == pytest.approx(np.full(drops.size, epsilon[0]), rel=1e-9)
@@ -288,7 +308,11 @@ def test_steps():
         (lambda: leastnoise.cube(1.0, 2, sensitivity=float("nan")), "sensitivity", "nan"),
         (lambda: leastnoise.cube(1.0, 2, sensitivity=1.5, domain="integer"), "sensitivity", "1.5"),
         (lambda: leastnoise.staircase(1.0, sensitivity=-1.0), "sensitivity", "-1.0"),
-        (lambda: leastnoise.staircase(1.0, sensitivity=1.5, domain="integer"), "sensitivity", "1.5"),
+        (
+            lambda: leastnoise.staircase(1.0, sensitivity=1.5, domain="integer"),
+            "sensitivity",
+            "1.5",
+        ),
         (lambda: leastnoise.discrete_staircase(1.0, sensitivity=0), "sensitivity", "0"),
         (lambda: leastnoise.discrete_staircase(1.0, sensitivity=2.5), "sensitivity", "2.5"),
         (lambda: leastnoise.cube(1.0, 2, domain="complex"), "domain", "'complex'"),
@@ -320,7 +344,9 @@ def test_bad_parameters_are_refused_by_name_and_value(make, name, value):
         lambda sigma: leastnoise.generalized_gaussian(sigma, 2.0),
     ],
 )
-@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf"), "1", True, None], ids=repr)
+@pytest.mark.parametrize(
+    "sigma", [0.0, -1.0, float("nan"), float("inf"), "1", True, None], ids=repr
+)
 def test_bad_deviations_are_refused(rival, sigma):
     with pytest.raises(InvalidParameterError) as caught:
         rival(sigma)

@@ -36,7 +36,9 @@ def artefact(tmp_path_factory) -> str:
 
 
 def test_design_as_json():
-    found = run_json("design", "--delta", "1e-6", "--sigma", "8", "--compositions", "10", "--domain", "integer")
+    found = run_json(
+        "design", "--delta", "1e-6", "--sigma", "8", "--compositions", "10", "--domain", "integer"
+    )
     assert 1.60 < found["epsilon_lower"] <= found["epsilon"] < 1.6185
     assert found["origin"] == "optimised"
     assert found["rivals"]["discrete Gaussian"] == pytest.approx(1.74309, abs=1e-4)
@@ -51,7 +53,9 @@ def test_design_for_an_epsilon():
 
 
 def test_infinite_orders_are_valid_json():
-    found = run_json("design", "--delta", "1e-6", "--sigma", "2", "--objective", "renyi", "--renyi-order", "inf")
+    found = run_json(
+        "design", "--delta", "1e-6", "--sigma", "2", "--objective", "renyi", "--renyi-order", "inf"
+    )
     assert found["renyi_order"] == "inf"
 
 
@@ -60,7 +64,9 @@ def test_verify_confirms_and_catches_an_edit(artefact, tmp_path):
     assert result.exit_code == 0
     assert result.output.splitlines()[-1] == "verified"
     content = json.loads(Path(artefact).read_text())
-    content["content"]["guarantee"]["epsilon"] = "0x1.0p+0" if isinstance(content["content"]["guarantee"]["epsilon"], str) else 1.0
+    content["content"]["guarantee"]["epsilon"] = (
+        "0x1.0p+0" if isinstance(content["content"]["guarantee"]["epsilon"], str) else 1.0
+    )
     edited = tmp_path / "edited.json"
     edited.write_text(json.dumps(content))
     result = run("verify", str(edited))
@@ -81,17 +87,40 @@ def test_verify_refuses_what_is_no_artefact(artefact, tmp_path):
 
 
 def test_account_of_named_laws_and_files(artefact):
-    found = run_json("account", "gaussian", "--sigma", "8", "--compositions", "10", "--delta", "1e-6", "--epsilon", "1.742964")
+    found = run_json(
+        "account",
+        "gaussian",
+        "--sigma",
+        "8",
+        "--compositions",
+        "10",
+        "--delta",
+        "1e-6",
+        "--epsilon",
+        "1.742964",
+    )
     assert found["epsilon"] == pytest.approx(1.742964, abs=1e-5)
     assert found["delta_at_epsilon"] == pytest.approx(1e-6, rel=1e-3)
-    once, twice = (run_json("account", artefact, "--delta", "1e-6", "--compositions", n)["epsilon"] for n in ("10", "20"))
+    once, twice = (
+        run_json("account", artefact, "--delta", "1e-6", "--compositions", n)["epsilon"]
+        for n in ("10", "20")
+    )
     assert once == pytest.approx(1.6174, abs=1e-3)
     assert twice > once
     cube = run_json("account", "cube", "--sigma", "8", "--batch", "10", "--delta", "1e-6")
     assert cube["epsilon"] == pytest.approx(0.8292, abs=2e-4)
     assert cube["draws"] == 1
-    for law in ("laplace", "staircase", "cactus", "discrete-gaussian", "discrete-laplace", "discrete-staircase"):
-        assert run_json("account", law, "--sigma", "3", "--delta", "1e-6")["std"] == pytest.approx(3.0, rel=1e-6)
+    for law in (
+        "laplace",
+        "staircase",
+        "cactus",
+        "discrete-gaussian",
+        "discrete-laplace",
+        "discrete-staircase",
+    ):
+        assert run_json("account", law, "--sigma", "3", "--delta", "1e-6")["std"] == pytest.approx(
+            3.0, rel=1e-6
+        )
 
 
 def test_compare_lists_every_law():
@@ -130,7 +159,10 @@ def test_sample_prints_one_draw_a_line(artefact):
         (["design", "--delta", "1e-6", "--sigma", "8", "--step", "0.3"], "--step 0.3"),
         (["account", "gaussian", "--delta", "1e-6"], "--sigma"),
         (["account", "no-such-file.json", "--delta", "1e-6"], "no-such-file.json"),
-        (["design", "--delta", "1e-6", "--sigma", "8", "--out", "no/such/folder/noise.json"], "in a folder that exists"),
+        (
+            ["design", "--delta", "1e-6", "--sigma", "8", "--out", "no/such/folder/noise.json"],
+            "in a folder that exists",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_2(arguments, message):
@@ -141,7 +173,9 @@ def test_bad_input_is_one_sentence_and_exit_2(arguments, message):
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("arguments", [["design", "--delta", "x"], ["no-such-command"], ["sample", "missing.json"]])
+@pytest.mark.parametrize(
+    "arguments", [["design", "--delta", "x"], ["no-such-command"], ["sample", "missing.json"]]
+)
 def test_usage_errors_exit_2(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
@@ -159,7 +193,9 @@ def test_help_does_not_import_the_numerics():
 
 
 def test_reproduce_as_json_and_with_bad_input(tmp_path):
-    result = run("reproduce", "fig2", "--quick", "--processes", "1", "--out", str(tmp_path), "--json")
+    result = run(
+        "reproduce", "fig2", "--quick", "--processes", "1", "--out", str(tmp_path), "--json"
+    )
     assert result.exit_code == 0, result.output
     files = json.loads(result.stdout)["files"]
     assert files
@@ -173,18 +209,34 @@ def test_reproduce_as_json_and_with_bad_input(tmp_path):
 
 def test_account_of_the_sphere():
     found = run_json("account", "sphere", "--sigma", "8", "--batch", "60", "--delta", "1e-6")
-    assert found["epsilon"] == pytest.approx(4.28896, abs=1e-4)  # the docstring of leastnoise.ball has 4.2890
+    assert found["epsilon"] == pytest.approx(
+        4.28896, abs=1e-4
+    )  # the docstring of leastnoise.ball has 4.2890
     assert (found["dimension"], found["draws"]) == (60, 1)
 
 
 def test_account_judges_an_artefact_for_what_it_states(tmp_path):
     """An artefact for sensitivity 10 and ten uses was judged for sensitivity 1 and one use."""
     path = str(tmp_path / "wide.json")
-    made = run_json("design", "--delta", "1e-6", "--sigma", "80", "--sensitivity", "10", "--compositions", "10", "--out", path)
+    made = run_json(
+        "design",
+        "--delta",
+        "1e-6",
+        "--sigma",
+        "80",
+        "--sensitivity",
+        "10",
+        "--compositions",
+        "10",
+        "--out",
+        path,
+    )
     found = run_json("account", path, "--delta", "1e-6")
     assert (found["sensitivity"], found["draws"]) == (10.0, 10)
     assert found["epsilon"] == pytest.approx(made["artefact_epsilon"], rel=1e-6)
-    once = run_json("account", path, "--delta", "1e-6", "--compositions", "1", "--sensitivity", "10")
+    once = run_json(
+        "account", path, "--delta", "1e-6", "--compositions", "1", "--sensitivity", "10"
+    )
     assert once["draws"] == 1
     assert once["epsilon"] < found["epsilon"]
 
@@ -196,10 +248,18 @@ def test_account_does_not_guess_what_a_batch_makes_of_the_uses_an_artefact_state
     assert run("design", *words, "--out", path).exit_code == 0
     refused = run("account", path, "--delta", "1e-6", "--batch", "5")
     assert refused.exit_code == 2
-    assert "Expected --batch 5 to come with --compositions: the file states 10 draws in all" in refused.stderr
+    assert (
+        "Expected --batch 5 to come with --compositions: the file states 10 draws in all"
+        in refused.stderr
+    )
     stated = run_json("account", path, "--delta", "1e-6")
     assert stated["draws"] == 10
-    assert run_json("account", path, "--delta", "1e-6", "--batch", "5", "--compositions", "2")["epsilon"] == stated["epsilon"]
+    assert (
+        run_json("account", path, "--delta", "1e-6", "--batch", "5", "--compositions", "2")[
+            "epsilon"
+        ]
+        == stated["epsilon"]
+    )
 
 
 def test_a_dash_is_standard_output(tmp_path, monkeypatch):
@@ -229,7 +289,9 @@ def test_a_device_is_not_replaced_by_a_file(tmp_path):
 def program(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """The program as its script runs it, after `before`."""
     code = f"import sys\n{before}\nfrom leastnoise.__main__ import run\nrun()"
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, encoding="utf-8", check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, encoding="utf-8", check=False
+    )
 
 
 def test_the_script_and_the_module_are_one_program():
@@ -237,11 +299,27 @@ def test_the_script_and_the_module_are_one_program():
     from importlib.metadata import version
 
     root = Path(__file__).resolve().parents[1]
-    assert tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"] == {"leastnoise": "leastnoise.__main__:run"}
-    module = subprocess.run([sys.executable, "-m", "leastnoise", "--version"], capture_output=True, encoding="utf-8", check=False)
+    assert tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"] == {
+        "leastnoise": "leastnoise.__main__:run"
+    }
+    module = subprocess.run(
+        [sys.executable, "-m", "leastnoise", "--version"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     assert (module.returncode, module.stderr) == (0, "")
-    assert module.stdout == f"leastnoise, version {version('leastnoise')}\n" == program("--version").stdout
-    unknown = subprocess.run([sys.executable, "-m", "leastnoise", "nonsense"], capture_output=True, encoding="utf-8", check=False)
+    assert (
+        module.stdout
+        == f"leastnoise, version {version('leastnoise')}\n"
+        == program("--version").stdout
+    )
+    unknown = subprocess.run(
+        [sys.executable, "-m", "leastnoise", "nonsense"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     assert unknown.returncode == 2
     assert unknown.stderr == "leastnoise: No such command 'nonsense'; see leastnoise --help.\n"
 
@@ -254,7 +332,9 @@ def test_without_the_extra_it_says_what_to_install():
 
 def test_a_package_that_is_missing_later_is_one_sentence_too():
     before = "import leastnoise.cli.laws as laws\nlaws.print_comparison = lambda *_, **__: __import__('rich.table')\n"
-    done = program("compare", "--delta", "1e-6", "--sigma", "1", before=f"{before}sys.modules['rich'] = None")
+    done = program(
+        "compare", "--delta", "1e-6", "--sigma", "1", before=f"{before}sys.modules['rich'] = None"
+    )
     assert done.returncode == 2
     assert done.stderr == "leastnoise: This needs rich: " + installing("cli") + ".\n"
 
@@ -263,7 +343,10 @@ def test_a_bug_says_where_and_shows_no_value():
     before = "import leastnoise.cli.laws as laws\n\ndef law(path):\n    raise TypeError('secret 77.25')\n\nlaws.saved_law = law\n"
     done = program("sample", __file__, before=before)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "leastnoise: An unexpected TypeError in line 5 of <string>: please report it.\n"
+    assert (
+        done.stderr
+        == "leastnoise: An unexpected TypeError in line 5 of <string>: please report it.\n"
+    )
 
 
 def test_a_reader_that_is_gone_at_the_end_is_no_accident():
@@ -279,7 +362,9 @@ def test_a_reader_that_is_gone_at_the_end_is_no_accident():
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     with os.fdopen(writing, "w") as pipe:
         streams = {"stdout": pipe, "stderr": subprocess.PIPE}
-        child = subprocess.Popen([sys.executable, "-c", code], **streams, env=environment, pass_fds=[reading])
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], **streams, env=environment, pass_fds=[reading]
+        )
         os.close(reading)
         _, errors = child.communicate()
     assert (child.returncode, errors) == (0, b"")

@@ -47,7 +47,10 @@ CALLS = {
     "compare": ([], ["--delta", "1e-6", "--sigma", "1"]),
     "account": (["laplace"], ["--delta", "1e-6", "--sigma", "1"]),
     "sample": (["noise.json"], []),
-    "perturb": (["noise.json", "answers.txt"], ["--ledger", "budget.ledger", "--dataset", "patients"]),
+    "perturb": (
+        ["noise.json", "answers.txt"],
+        ["--ledger", "budget.ledger", "--dataset", "patients"],
+    ),
     "verify": (["noise.json"], []),
     "release": (["plan.toml"], ["--preview"]),
     "ledger open": (["budget.ledger", "people"], ["--epsilon", "1", "--delta", "1e-6"]),
@@ -114,9 +117,14 @@ def test_every_command_is_tried():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("odd")
-    write_artefact(certify(exact(cube(3.0, 1), delta=1e-9, compositions=3), delta=1e-6, compositions=3), made / "noise.json")
+    write_artefact(
+        certify(exact(cube(3.0, 1), delta=1e-9, compositions=3), delta=1e-6, compositions=3),
+        made / "noise.json",
+    )
     text = (made / "noise.json").read_text()
-    (made / "huge.json").write_text(text.replace('"compositions": 3', '"compositions": ' + "9" * 5000))
+    (made / "huge.json").write_text(
+        text.replace('"compositions": 3', '"compositions": ' + "9" * 5000)
+    )
     (made / "binary.json").write_bytes(bytes(range(256)))
     (made / "answers.txt").write_text("1\n2\n")
     (made / "plan.toml").write_text(PLAN)
@@ -164,16 +172,22 @@ def call(name: str, parameter: click.Parameter, value: str) -> list[str]:
     return [*name.split(), *options, "--", *arguments[:place], value, *arguments[place + 1 :]]
 
 
-@pytest.mark.parametrize(("name", "parameter"), PLACES, ids=[f"{name} {parameter.name}" for name, parameter in PLACES])
+@pytest.mark.parametrize(
+    ("name", "parameter"), PLACES, ids=[f"{name} {parameter.name}" for name, parameter in PLACES]
+)
 def test_odd_values_never_give_a_traceback(folder, desk, monkeypatch, name, parameter):
     if name == "serve":
         uvicorn = pytest.importorskip("uvicorn")
-        monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: [each.close() for each in sockets])
+        monkeypatch.setattr(
+            uvicorn.Server, "run", lambda self, sockets: [each.close() for each in sockets]
+        )
     if name == "release":
         pytest.importorskip("ibis")
     before = state(desk)
     for what, value in ODD.items():
-        done = CliRunner().invoke(main, call(name, parameter, value), prog_name="leastnoise", input="1\n")
+        done = CliRunner().invoke(
+            main, call(name, parameter, value), prog_name="leastnoise", input="1\n"
+        )
         said = f"{name} {parameter.name} = {what}: {done.output[:500]!r} {done.exception!r}"
         assert done.exception is None or isinstance(done.exception, SystemExit), said
         assert done.exit_code in ((0, 1, 2) if name in CHECKS else (0, 2)), said
@@ -191,17 +205,47 @@ def test_odd_values_never_give_a_traceback(folder, desk, monkeypatch, name, para
 
 
 @pytest.mark.parametrize(
-    "key", ["epsilon", "delta", "max_rows", "lower", "upper", "pitch", "missing", "public_n", "weight", "sigma", "edges"]
+    "key",
+    [
+        "epsilon",
+        "delta",
+        "max_rows",
+        "lower",
+        "upper",
+        "pitch",
+        "missing",
+        "public_n",
+        "weight",
+        "sigma",
+        "edges",
+    ],
 )
 @pytest.mark.parametrize(
-    "value", ["1e400", "-1e400", "9" * 5000, "9" * 4000, "9" * 400, "nan", "inf", "0", "-1", "true", '""', "[]"]
+    "value",
+    [
+        "1e400",
+        "-1e400",
+        "9" * 5000,
+        "9" * 4000,
+        "9" * 400,
+        "nan",
+        "inf",
+        "0",
+        "-1",
+        "true",
+        '""',
+        "[]",
+    ],
 )
 def test_odd_numbers_in_a_plan_are_one_sentence(desk, key, value):
     if key in ("epsilon", "delta", "max_rows"):
         text = re.sub(rf"^{key} = .*\n", "", PLAN, flags=re.MULTILINE)
         text = f"{key} = {value}\n{text}"
     elif key == "edges":
-        text = PLAN + f'\n[[statistic]]\nkind = "histogram"\ngroup_by = {{ age = {{ edges = [0, {value}] }} }}\n'
+        text = (
+            PLAN
+            + f'\n[[statistic]]\nkind = "histogram"\ngroup_by = {{ age = {{ edges = [0, {value}] }} }}\n'
+        )
     else:
         text = re.sub(rf"^{key} = .*\n", "", PLAN, flags=re.MULTILINE) + f"{key} = {value}\n"
     Path("plan.toml").write_text(text)
@@ -215,19 +259,50 @@ def test_odd_numbers_in_a_plan_are_one_sentence(desk, key, value):
 
 
 @pytest.mark.parametrize(
-    "field", ["compositions", "sensitivity", "epsilon", "delta", "step", "batch", "bits", "first", "variance", "accuracy"]
+    "field",
+    [
+        "compositions",
+        "sensitivity",
+        "epsilon",
+        "delta",
+        "step",
+        "batch",
+        "bits",
+        "first",
+        "variance",
+        "accuracy",
+    ],
 )
 @pytest.mark.parametrize(
-    "value", ["1e400", "9" * 5000, "9" * 4000, "9" * 400, "9" * 300, "-1", "0", "null", "true", '"x"', "[]", "NaN"]
+    "value",
+    [
+        "1e400",
+        "9" * 5000,
+        "9" * 4000,
+        "9" * 400,
+        "9" * 300,
+        "-1",
+        "0",
+        "null",
+        "true",
+        '"x"',
+        "[]",
+        "NaN",
+    ],
 )
-@pytest.mark.parametrize("command", ["verify", "sample", "perturb", "account --delta 1e-6", "ledger spend"])
+@pytest.mark.parametrize(
+    "command", ["verify", "sample", "perturb", "account --delta 1e-6", "ledger spend"]
+)
 def test_odd_numbers_in_an_artefact_are_one_sentence(desk, field, value, command):
     text = Path("noise.json").read_text()
     changed = re.sub(rf'("{field}": )[^,\n]+', rf"\g<1>{value}", text, count=1)
     if changed == text:
         return  # the law begins at shell 0
     Path("noise.json").write_text(changed)
-    line = {"ledger spend": "ledger spend budget.ledger patients noise.json --plan x", "perturb": "perturb noise.json answers.txt"}
+    line = {
+        "ledger spend": "ledger spend budget.ledger patients noise.json --plan x",
+        "perturb": "perturb noise.json answers.txt",
+    }
     words = line.get(command, command.split()[0] + " noise.json " + " ".join(command.split()[1:]))
     done = CliRunner().invoke(main, words.split(), prog_name="leastnoise")
     assert isinstance(done.exception, SystemExit), done.output[:500]

@@ -30,7 +30,9 @@ def run(*arguments: str):
     return CliRunner().invoke(main, list(arguments))
 
 
-@pytest.mark.parametrize(("command", "suffix"), [("design", ".png"), ("compare", ".svg"), ("account", ".pdf")])
+@pytest.mark.parametrize(
+    ("command", "suffix"), [("design", ".png"), ("compare", ".svg"), ("account", ".pdf")]
+)
 def test_a_picture_is_written(command, suffix, tmp_path):
     path = tmp_path / f"picture{suffix}"
     result = run(*COMMANDS[command], "--plot", str(path))
@@ -53,7 +55,11 @@ def test_json_names_the_picture(command, tmp_path):
 def test_a_bad_place_is_one_sentence_before_the_work(command, name, tmp_path, monkeypatch):
     (tmp_path / "folder.png").mkdir()
     # Whoever starts the work calls one of these.
-    for module in ("leastnoise.designer.design", "leastnoise.designer.compare", "leastnoise.privacy.loss"):
+    for module in (
+        "leastnoise.designer.design",
+        "leastnoise.designer.compare",
+        "leastnoise.privacy.loss",
+    ):
         monkeypatch.setitem(sys.modules, module, None)
     result = run(*COMMANDS[command], "--plot", str(tmp_path / name))
     assert result.exit_code == 2
@@ -101,12 +107,20 @@ def test_a_terminal_gets_a_table_that_fits(capsys, monkeypatch, width, bar):
     assert ("───" in printed) == (width != "30")  # too narrow for a table: one number a line
     assert bar in printed
     assert max(len(line) for line in printed.splitlines()) <= int(width)
-    for cell in ("optimised", "Gaussian", "+50.00 %", "1.5", "9.5", "inf"):  # whatever the width, nothing is cut
+    for cell in (
+        "optimised",
+        "Gaussian",
+        "+50.00 %",
+        "1.5",
+        "9.5",
+        "inf",
+    ):  # whatever the width, nothing is cut
         assert cell in printed
 
 
 @pytest.mark.parametrize(
-    ("shell", "word"), [("bash", "complete -o nosort -F"), ("zsh", "#compdef leastnoise"), ("fish", "complete")]
+    ("shell", "word"),
+    [("bash", "complete -o nosort -F"), ("zsh", "#compdef leastnoise"), ("fish", "complete")],
 )
 def test_completion_scripts(shell, word):
     result = run("completion", shell)
@@ -122,9 +136,16 @@ def test_completion_of_other_shells_is_refused():
 
 
 def test_the_scripts_ask_a_question_that_is_answered():
-    environment = {**os.environ, "_LEASTNOISE_COMPLETE": "bash_complete", "COMP_WORDS": "leastnoise comp", "COMP_CWORD": "1"}
+    environment = {
+        **os.environ,
+        "_LEASTNOISE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "leastnoise comp",
+        "COMP_CWORD": "1",
+    }
     code = "from leastnoise.cli import main; main(prog_name='leastnoise')"
-    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
     assert found.stdout.splitlines() == ["plain,compare", "plain,completion"]
 
 

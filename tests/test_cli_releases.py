@@ -62,7 +62,16 @@ def desk(tmp_path):
         writer.writerows([[20 + i % 60, "north" if i % 4 else "south"] for i in range(399)])
         writer.writerow([SECRET, "north"])
     (tmp_path / "plan.toml").write_text(PLAN.format(epsilon=1.0))
-    done = run("ledger", "open", tmp_path / "budget.ledger", "people", "--epsilon", "2.2", "--delta", "1e-6")
+    done = run(
+        "ledger",
+        "open",
+        tmp_path / "budget.ledger",
+        "people",
+        "--epsilon",
+        "2.2",
+        "--delta",
+        "1e-6",
+    )
     assert done.exit_code == 0, done.output
     return tmp_path
 
@@ -80,7 +89,15 @@ def refused(result):
 def test_a_release_prints_writes_and_spends(desk):
     names = ["numbers.csv", "numbers.json", "numbers.parquet", "report.html"]
     outputs = [argument for name in names for argument in ("--out", desk / name)]
-    result = run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", *outputs, "--plot", desk / "bars.png")
+    result = run(
+        "release",
+        desk / "plan.toml",
+        "--ledger",
+        desk / "budget.ledger",
+        *outputs,
+        "--plot",
+        desk / "bars.png",
+    )
     assert result.exit_code == 0, result.output
     assert "Gaussian noise with the same guarantee would be" in result.output
     assert "'people' has spent epsilon = " in result.output
@@ -93,7 +110,9 @@ def test_a_release_prints_writes_and_spends(desk):
     checks = {("persons with an unreadable value", "age"), ("persons with a clipped value", "age")}
     assert set(values) == {*asked, ("rows with other keys", "town"), *checks}
     row = values["towns", "town = south"]
-    assert abs(row["value"] - 100) < 8 * row["half_width_95"]  # noise of ±: eight of them is beyond any draw
+    assert (
+        abs(row["value"] - 100) < 8 * row["half_width_95"]
+    )  # noise of ±: eight of them is beyond any draw
     with Ledger(desk / "budget.ledger", read_only=True) as book:
         entry = book.entries("people")[0]
         assert entry.result_hash == content["result_hash"]
@@ -116,9 +135,17 @@ def test_a_preview_reads_nothing_and_spends_nothing(desk):
         assert text.exit_code == 0, text.output
         assert "No row was read, nothing was spent." in text.output
     assert "would go from epsilon = 0 to " in text.output
-    found = json.loads(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview", "--json").stdout)
+    found = json.loads(
+        run(
+            "release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview", "--json"
+        ).stdout
+    )
     assert found["ledger"]["allowed"]
-    checks = ["rows with other keys: town", "persons with an unreadable value: age", "persons with a clipped value: age"]
+    checks = [
+        "rows with other keys: town",
+        "persons with an unreadable value: age",
+        "persons with a clipped value: age",
+    ]
     assert [row["statistic"] for row in found["statistics"]] == ["age", "towns", *checks]
     assert found["statistics"][0]["half_width"] > found["statistics"][0]["noise_std"] > 0
     with Ledger(desk / "budget.ledger", read_only=True) as book:
@@ -126,8 +153,12 @@ def test_a_preview_reads_nothing_and_spends_nothing(desk):
 
 
 def test_the_preview_says_the_error_that_the_release_has(desk):
-    said = json.loads(run("release", desk / "plan.toml", "--preview", "--json").stdout)["statistics"]
-    made = json.loads(run("release", desk / "plan.toml", "--no-ledger", "--json").stdout)["statistics"]
+    said = json.loads(run("release", desk / "plan.toml", "--preview", "--json").stdout)[
+        "statistics"
+    ]
+    made = json.loads(run("release", desk / "plan.toml", "--no-ledger", "--json").stdout)[
+        "statistics"
+    ]
     for row in made:
         names = (row["statistic"], f"{row['statistic']}: {row['group']}")
         expected = next(other for other in said if other["statistic"] in names)
@@ -138,7 +169,16 @@ def test_the_preview_says_the_error_that_the_release_has(desk):
 def test_the_budget_ends(desk):
     for _ in range(2):
         assert run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger").exit_code == 0
-    message = refused(run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--out", desk / "third.csv"))
+    message = refused(
+        run(
+            "release",
+            desk / "plan.toml",
+            "--ledger",
+            desk / "budget.ledger",
+            "--out",
+            desk / "third.csv",
+        )
+    )
     assert "The release is refused: 'people' has spent epsilon=" in message
     assert not (desk / "third.csv").exists()
     preview = run("release", desk / "plan.toml", "--ledger", desk / "budget.ledger", "--preview")
@@ -200,13 +240,23 @@ def test_the_ledger_from_declaration_to_audit(desk):
     exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
     again = run("ledger", "open", book, "people", "--epsilon", "2.2", "--delta", "1e-6")
     assert again.exit_code == 0  # declaring the same again changes nothing
-    assert "declared already" in refused(run("ledger", "open", book, "people", "--epsilon", "9", "--delta", "1e-6"))
-    preview = json.loads(run("ledger", "spend", book, "people", law, "--plan", "March", "--preview", "--json").stdout)
-    spent = json.loads(run("ledger", "spend", book, "people", law, "--plan", "March", "--uses", "2", "--json").stdout)
+    assert "declared already" in refused(
+        run("ledger", "open", book, "people", "--epsilon", "9", "--delta", "1e-6")
+    )
+    preview = json.loads(
+        run("ledger", "spend", book, "people", law, "--plan", "March", "--preview", "--json").stdout
+    )
+    spent = json.loads(
+        run(
+            "ledger", "spend", book, "people", law, "--plan", "March", "--uses", "2", "--json"
+        ).stdout
+    )
     assert preview["allowed"]
     assert 0 < preview["epsilon_after"] < spent["epsilon_after"] < 0.22
     assert spent["plan_hash"] == "March"
-    too_much = run("ledger", "spend", book, "people", law, "--plan", "April", "--uses", "900", "--preview")
+    too_much = run(
+        "ledger", "spend", book, "people", law, "--plan", "April", "--uses", "900", "--preview"
+    )
     assert too_much.exit_code == 1
     assert "REFUSED" in too_much.output
     refused(run("ledger", "spend", book, "people", law, "--plan", "April", "--uses", "900"))
@@ -220,7 +270,10 @@ def test_the_ledger_from_declaration_to_audit(desk):
     assert checked["head"] == state["head"]
     exported = json.loads(run("ledger", "export", book).stdout)
     assert len(exported["laws"]) == 1
-    assert run("ledger", "export", book, "--format", "csv", "--out", desk / "ledger.csv").exit_code == 0
+    assert (
+        run("ledger", "export", book, "--format", "csv", "--out", desk / "ledger.csv").exit_code
+        == 0
+    )
     assert len((desk / "ledger.csv").read_text().splitlines()) == 2
 
 
@@ -232,16 +285,30 @@ def test_an_artefact_is_charged_for_the_whole_use_of_its_guarantee(desk):
     noise.save(law)
 
     def after(*options):
-        arguments = ("ledger", "spend", book, "people", *options, "--plan", "March", "--preview", "--json")
+        arguments = (
+            "ledger",
+            "spend",
+            book,
+            "people",
+            *options,
+            "--plan",
+            "March",
+            "--preview",
+            "--json",
+        )
         return json.loads(run(*arguments).stdout)["epsilon_after"]
 
     whole = after(law, "--uses", "10", "--sensitivity", "2")
     assert after(artefact) == whole
     less = "--less-than-stated"
     assert after(artefact, "--uses", "1", less) < after(artefact, "--uses", "10") == whole
-    assert after(artefact, "--sensitivity", "1", less) < after(artefact, "--sensitivity", "2") == whole
+    assert (
+        after(artefact, "--sensitivity", "1", less) < after(artefact, "--sensitivity", "2") == whole
+    )
     assert after(law) < 0.3 * whole  # a law without a guarantee: one draw at sensitivity 1
-    spent = json.loads(run("ledger", "spend", book, "people", artefact, "--plan", "March", "--json").stdout)
+    spent = json.loads(
+        run("ledger", "spend", book, "people", artefact, "--plan", "March", "--json").stdout
+    )
     assert spent["draws"][0]["uses"] == 10
     assert spent["draws"][0]["sensitivity"] == 2.0
 
@@ -251,7 +318,9 @@ def test_a_law_spent_by_hand_can_say_which_tables_are_neighbours(desk):
     exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
     common = ("ledger", "spend", book, "people", law, "--plan", "March")
     assert run(*common, "--relation", "add/remove").exit_code == 0
-    assert "costs for different persons or neighbours do not add up" in refused(run(*common, "--relation", "replace"))
+    assert "costs for different persons or neighbours do not add up" in refused(
+        run(*common, "--relation", "replace")
+    )
     assert run(*common, "--relation", "replace", "--preview").exit_code == 1
     assert run(*common, "--relation", "add/remove").exit_code == 0
 
@@ -260,14 +329,24 @@ def test_a_law_spent_by_hand_says_whom_it_protects_as_a_release_does(desk):
     """What a release settles holds for what is spent by hand; what says nothing is recorded with a word of caution."""
     book, law = desk / "budget.ledger", desk / "law.json"
     exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
-    assert run("release", desk / "plan.toml", "--ledger", book).exit_code == 0  # replace, one row a person
+    assert (
+        run("release", desk / "plan.toml", "--ledger", book).exit_code == 0
+    )  # replace, one row a person
     common = ("ledger", "spend", book, "people", law, "--plan", "March")
     other = refused(run(*common, "--person", "patient"))
     assert "so far have one row a person, this one person = 'patient'" in other
     previewed = run(*common, "--person", "patient", "--preview")
     assert previewed.exit_code == 1
     assert "REFUSED" in previewed.stdout
-    same = run(*common, "--relation", "replace", "--one-row-per-person", "--person-is", "a resident", "--json")
+    same = run(
+        *common,
+        "--relation",
+        "replace",
+        "--one-row-per-person",
+        "--person-is",
+        "a resident",
+        "--json",
+    )
     assert same.exit_code == 0
     assert same.stderr == ""
     silent = run(*common)
@@ -278,16 +357,27 @@ def test_a_law_spent_by_hand_says_whom_it_protects_as_a_release_does(desk):
     )
     with Ledger(book, read_only=True) as ledger:
         unit = ledger.dataset("people").unit
-        assert (unit.relation, unit.person, unit.person_is) == ("replace", "one row a person", "a resident")
+        assert (unit.relation, unit.person, unit.person_is) == (
+            "replace",
+            "one row a person",
+            "a resident",
+        )
         assert ledger.check(every_entry=True).ok
-    assert "to stand without --one-row-per-person" in refused(run(*common, "--person", "patient", "--one-row-per-person"))
+    assert "to stand without --one-row-per-person" in refused(
+        run(*common, "--person", "patient", "--one-row-per-person")
+    )
     assert "to name a column" in refused(run(*common, "--person", ""))
 
 
 def test_what_is_spent_by_hand_first_settles_it_for_the_releases(desk):
     book, law = desk / "budget.ledger", desk / "law.json"
     exact(LatticeNoise.from_weights([1.0], 0.9, domain="integer"), delta=1e-9).save(law)
-    assert run("ledger", "spend", book, "people", law, "--plan", "March", "--person", "patient").exit_code == 0
+    assert (
+        run(
+            "ledger", "spend", book, "people", law, "--plan", "March", "--person", "patient"
+        ).exit_code
+        == 0
+    )
     said = refused(run("release", desk / "plan.toml", "--ledger", book))
     assert "so far have person = 'patient', this one one row a person" in said
 
@@ -310,9 +400,13 @@ def test_a_preview_says_what_would_fail_without_reading_a_row(desk):
     assert "no column 'aged'" in fails(sound.replace('column = "age"', 'column = "aged"'))
     assert "There is no file" in fails(sound.replace("people.csv", "nobody.csv"))
     with (desk / "people.csv").open("a") as file:
-        file.write("one,field,too,many,or,more\n")  # shows when the lines are read, which the release does at no cost
+        file.write(
+            "one,field,too,many,or,more\n"
+        )  # shows when the lines are read, which the release does at no cost
     assert fails(sound) is None
-    assert "as many fields in each line as columns" in refused(run("release", plan, "--ledger", book))
+    assert "as many fields in each line as columns" in refused(
+        run("release", plan, "--ledger", book)
+    )
     with Ledger(book, read_only=True) as ledger:
         assert not ledger.entries()
 
@@ -323,18 +417,27 @@ def test_a_first_release_is_shown_with_what_it_costs_as_the_last(desk):
     exact(discrete_gaussian(8.0), delta=1e-9, compositions=10).save(law)
     common = ("ledger", "spend", book, "people", law, "--plan", "March", "--uses", "10")
     preview = run(*common, "--preview").output
-    assert re.search(r"from epsilon = 0 to 1\.9\d+: allowed, 0\.\d+ left \(1\.743\d* if this is the last release\)", preview)
+    assert re.search(
+        r"from epsilon = 0 to 1\.9\d+: allowed, 0\.\d+ left \(1\.743\d* if this is the last release\)",
+        preview,
+    )
     recorded = run(*common).output
     assert re.search(
-        r"has spent epsilon = 1\.9\d+ of 2\.2 .* in 1 release\(s\) \(1\.743\d* if this is the last release\)", recorded
+        r"has spent epsilon = 1\.9\d+ of 2\.2 .* in 1 release\(s\) \(1\.743\d* if this is the last release\)",
+        recorded,
     )
     run("ledger", "open", book, "tight", "--epsilon", "1.75", "--delta", "1e-6")
     common = ("ledger", "spend", book, "tight", law, "--plan", "March", "--uses", "10")
     preview = run(*common, "--preview")
     assert (preview.exit_code, run(*common, "--last", "--preview").exit_code) == (1, 0)
-    assert "allowed only with --last: nothing could be released after it, because it costs epsilon=1.743" in preview.output
+    assert (
+        "allowed only with --last: nothing could be released after it, because it costs epsilon=1.743"
+        in preview.output
+    )
     assert "say so: --last" in refused(run(*common))
-    assert re.search(r"has spent epsilon = 1\.743\d* of 1\.75 .*; nothing is left", run(*common, "--last").output)
+    assert re.search(
+        r"has spent epsilon = 1\.743\d* of 1\.75 .*; nothing is left", run(*common, "--last").output
+    )
     assert "nothing can follow it" in refused(run(*common))
 
 
@@ -400,7 +503,10 @@ def test_an_interrupt_is_clean(desk):
     assert child.stdout.readline() == "designing\n"
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=300)
-    assert errors == "leastnoise: Interrupted. Nothing was written to the ledger, and nothing is spent.\n"
+    assert (
+        errors
+        == "leastnoise: Interrupted. Nothing was written to the ledger, and nothing is spent.\n"
+    )
     assert child.returncode == 130
     with Ledger(desk / "budget.ledger", read_only=True) as book:
         assert book.entries() == ()
@@ -434,7 +540,11 @@ def endless(desk):
         made.sql(
             "CREATE VIEW people AS SELECT (a.i + b.i) % 100 AS age, 'north' AS town FROM range(10000000) a(i), range(10000000) b(i)"
         )
-    text = (desk / "plan.toml").read_text().replace('csv = "people.csv"', 'duckdb = "endless.duckdb"\ntable = "people"')
+    text = (
+        (desk / "plan.toml")
+        .read_text()
+        .replace('csv = "people.csv"', 'duckdb = "endless.duckdb"\ntable = "people"')
+    )
     (desk / "plan.toml").write_text(text)
 
 
@@ -458,7 +568,9 @@ def test_an_interrupted_scan_ends_with_130_and_says_that_the_cost_was_written(de
     assert child.returncode == 130
     assert entry.result_hash is None
     said = f"leastnoise: Interrupted. The cost is in the ledger as release {entry.id} and stays spent.\n"
-    assert errors in ((said,) if times == 1 else (said, ""))  # a further Ctrl-C may come while it is said
+    assert errors in (
+        (said,) if times == 1 else (said, "")
+    )  # a further Ctrl-C may come while it is said
 
 
 def test_a_spend_costs_what_the_artefact_states(desk):
@@ -469,8 +581,12 @@ def test_a_spend_costs_what_the_artefact_states(desk):
     assert run("ledger", "open", book, "people", "--epsilon", "9", "--delta", "1e-6").exit_code == 0
     spend = ["ledger", "spend", book, "people", noise, "--plan", "March"]
     stated = json.loads(run(*spend, "--preview", "--json").stdout)["epsilon_after"]
-    by_hand = json.loads(run(*spend, "--preview", "--json", "--uses", "10", "--sensitivity", "10").stdout)["epsilon_after"]
-    less = json.loads(run(*spend, "--preview", "--json", "--uses", "1", "--less-than-stated").stdout)["epsilon_after"]
+    by_hand = json.loads(
+        run(*spend, "--preview", "--json", "--uses", "10", "--sensitivity", "10").stdout
+    )["epsilon_after"]
+    less = json.loads(
+        run(*spend, "--preview", "--json", "--uses", "1", "--less-than-stated").stdout
+    )["epsilon_after"]
     more = json.loads(run(*spend, "--preview", "--json", "--uses", "20").stdout)["epsilon_after"]
     assert less < stated == by_hand < more
     assert stated > 1.5

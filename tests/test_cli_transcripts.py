@@ -53,7 +53,14 @@ public_n = 200
 def run(*arguments: str, folder: Path | None = None, **options):
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **options.pop("env", {})}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run([*PROGRAM, *arguments], cwd=folder, env=environment, encoding="utf-8", check=False, **streams)
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        cwd=folder,
+        env=environment,
+        encoding="utf-8",
+        check=False,
+        **streams,
+    )
 
 
 def commands(group: click.Group = main, path: tuple[str, ...] = ()):
@@ -65,7 +72,11 @@ def commands(group: click.Group = main, path: tuple[str, ...] = ()):
 
 
 def examples(command: click.Command) -> list[str]:
-    return [line.strip() for line in (command.help or "").splitlines() if line.strip().startswith("leastnoise ")]
+    return [
+        line.strip()
+        for line in (command.help or "").splitlines()
+        if line.strip().startswith("leastnoise ")
+    ]
 
 
 @pytest.fixture
@@ -84,7 +95,10 @@ def test_help_shows_an_example_and_the_meaning_of_every_option(path):
     shown = run(*path, "--help")
     assert shown.returncode == 0
     assert shown.stderr == ""
-    assert f"leastnoise {' '.join(path)} " in shown.stdout or f"leastnoise {' '.join(path)}\n" in shown.stdout
+    assert (
+        f"leastnoise {' '.join(path)} " in shown.stdout
+        or f"leastnoise {' '.join(path)}\n" in shown.stdout
+    )
     if path != ("reproduce",):  # it passes everything on
         command = dict(commands())[path]
         options = [each for each in command.params if isinstance(each, click.Option)]
@@ -108,7 +122,15 @@ def test_the_examples_of_every_help_run_in_order(desk):
         assert done.returncode == 0, f"{line}: {done.stderr}"
         notice = "leastnoise: This is noise to look at" if arguments[0] == "sample" else "written: "
         assert done.stderr == "" or done.stderr.startswith(notice), line
-    for name in ("noise.json", "law.png", "comparison.svg", "laplace.pdf", "numbers.csv", "report.html", "releases.csv"):
+    for name in (
+        "noise.json",
+        "law.png",
+        "comparison.svg",
+        "laplace.pdf",
+        "numbers.csv",
+        "report.html",
+        "releases.csv",
+    ):
         assert (desk / name).stat().st_size > 100
     assert not [name for name in os.listdir(desk) if name.startswith(".leastnoise")]
 
@@ -118,7 +140,11 @@ def test_the_examples_of_perturb_run(desk):
     found = dict(commands())
     (desk / "answers.txt").write_text("".join(f"{i / 10}\n" for i in range(10)))
     (desk / "table.csv").write_text("ward,count\n" + "".join(f"w{i},{10 * i}\n" for i in range(10)))
-    lines = [*examples(found[("design",)])[1:2], *examples(found[("ledger", "open")]), *examples(found[("perturb",)])]
+    lines = [
+        *examples(found[("design",)])[1:2],
+        *examples(found[("ledger", "open")]),
+        *examples(found[("perturb",)]),
+    ]
     assert len(lines) == 4
     for line in lines:
         done = run(*shlex.split(line)[1:], folder=desk)
@@ -154,7 +180,11 @@ def test_every_json_is_one_object_and_standard_error_is_empty(desk):
         assert done.returncode == 0, (call, done.stderr)
         assert done.stderr == ""
         assert isinstance(json.loads(done.stdout, parse_constant=pytest.fail), dict)
-    without = {path for path, command in commands() if not any(each.name == "as_json" for each in command.params)}
+    without = {
+        path
+        for path, command in commands()
+        if not any(each.name == "as_json" for each in command.params)
+    }
     # Groups, a script for the shell, JSON without being asked, and a command that writes files.
     assert without == {("completion",), ("ledger",), ("ledger", "export"), ("reproduce",)}
 
@@ -257,7 +287,10 @@ def test_bad_input_is_one_sentence_and_exit_2(odd_files, monkeypatch, line):
 
 
 def test_usage_errors_say_where_to_read_on():
-    assert run("design").stderr == "leastnoise: Missing option '--delta'; see leastnoise design --help.\n"
+    assert (
+        run("design").stderr
+        == "leastnoise: Missing option '--delta'; see leastnoise design --help.\n"
+    )
 
 
 @pytest.mark.parametrize("path", [(), ("ledger",)])
@@ -288,7 +321,9 @@ def test_the_draws_of_a_joint_law_are_counted_in_answers(tmp_path):
     cube(8.0, 10).save(tmp_path / "ten.json")
     text = run("account", "ten.json", "--delta", "1e-6", "--batch", "15", folder=tmp_path).stdout
     assert "2 draw(s) of 10 answers each" in text
-    found = json.loads(run("account", "ten.json", "--delta", "1e-6", "--json", folder=tmp_path).stdout)
+    found = json.loads(
+        run("account", "ten.json", "--delta", "1e-6", "--json", folder=tmp_path).stdout
+    )
     assert (found["dimension"], found["draws"]) == (10, 1)
 
 
@@ -298,13 +333,17 @@ def test_the_draws_of_a_joint_law_are_counted_in_answers(tmp_path):
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
 def test_a_closed_standard_output_is_no_accident(more):
     command = " ".join(shlex.quote(word) for word in [*PROGRAM, *QUICK, *more]) + " >&-"
-    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, encoding="utf-8", check=False)
+    done = subprocess.run(
+        ["sh", "-c", command], stderr=subprocess.PIPE, encoding="utf-8", check=False
+    )
     assert done.returncode == 0
     assert done.stderr == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("arguments", [QUICK, (*QUICK, "--json"), ("--help",), ("account", "--help")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [QUICK, (*QUICK, "--json"), ("--help",), ("account", "--help")], ids=" ".join
+)
 def test_a_full_disk_is_one_sentence(arguments):
     with open("/dev/full", "w") as full:
         done = run(*arguments, stdout=full)
@@ -318,7 +357,9 @@ def test_a_pipe_that_ends_early_is_no_accident(tmp_path):
     cube(3.0, 1).save(tmp_path / "law.json")
     words = " ".join(shlex.quote(word) for word in [*PROGRAM, "sample", "law.json", "-n", "100000"])
     script = f"{{ {words}; echo $? >code; }} | head -n 1"
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+    )
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr.count("\n") == 1  # what the numbers are not for
     assert (tmp_path / "code").read_text() == "0\n"
@@ -341,7 +382,9 @@ def on_terminal(*arguments: str, width: int, env: dict[str, str]) -> tuple[int, 
     """Exit code and output of a command whose three streams are one terminal of that width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")
+    }
     child = subprocess.Popen(
         [*PROGRAM, *arguments],
         stdin=theirs,
@@ -365,14 +408,26 @@ def on_terminal(*arguments: str, width: int, env: dict[str, str]) -> tuple[int, 
 
 @pytest.mark.parametrize(
     ("width", "env", "ruled"),
-    [(120, {}, "─"), (120, {"TERM": "dumb"}, "─"), (120, {"NO_COLOR": "1"}, "─"), (30, {}, None), (120, ASCII, "---")],
+    [
+        (120, {}, "─"),
+        (120, {"TERM": "dumb"}, "─"),
+        (120, {"NO_COLOR": "1"}, "─"),
+        (30, {}, None),
+        (120, ASCII, "---"),
+    ],
     ids=["wide", "dumb", "no colour", "narrow", "ascii"],
 )
 def test_a_comparison_on_a_terminal(width, env, ruled):
     code, output = on_terminal(*COMPARE, width=width, env=env)
     assert code == 0, output
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
-    for cell in ("optimised", "0.17659", "Gaussian", "0.503856", "21.335"):  # whatever the terminal, no number is cut
+    for cell in (
+        "optimised",
+        "0.17659",
+        "Gaussian",
+        "0.503856",
+        "21.335",
+    ):  # whatever the terminal, no number is cut
         assert cell in plain
     assert "…" not in plain
     assert ruled is None or ruled in plain
@@ -432,7 +487,10 @@ run()
         ("import", "leastnoise.cli.laws"),
         ("import", "leastnoise.designer.compare"),
         ("import", "numpy"),
-        ("import", "numpy._core._multiarray_umath"),  # compiled: an exception becomes an ImportError
+        (
+            "import",
+            "numpy._core._multiarray_umath",
+        ),  # compiled: an exception becomes an ImportError
         ("import", "scipy.linalg"),
         ("import", "leastnoise.privacy.loss"),
         ("call", "_Commands.main"),
@@ -464,7 +522,10 @@ def test_an_ignored_interrupt_stays_ignored():
     """As in the background of a script, where the shell ignores Ctrl-C for its children."""
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + INTERRUPTED
     done = subprocess.run(
-        [sys.executable, "-c", code, "call", "account", *QUICK], capture_output=True, encoding="utf-8", check=False
+        [sys.executable, "-c", code, "call", "account", *QUICK],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "epsilon = " in done.stdout
@@ -484,7 +545,9 @@ def test_an_interrupt_that_became_another_error_is_still_an_interrupt():
         "        raise ImportError('initialization failed') from None\n"
         "main(['sleepy'])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -507,7 +570,9 @@ def test_an_interrupt_that_became_another_error_is_still_an_interrupt():
 def test_bash_completes(tmp_path, words, offered):
     """The script is loaded and its function called as bash would, with the command in the path."""
     program = tmp_path / "leastnoise"
-    program.write_text("#!/bin/sh\nexec " + " ".join(shlex.quote(word) for word in PROGRAM) + ' "$@"\n')
+    program.write_text(
+        "#!/bin/sh\nexec " + " ".join(shlex.quote(word) for word in PROGRAM) + ' "$@"\n'
+    )
     program.chmod(0o755)
     line = " ".join(shlex.quote(word) for word in ["leastnoise", *words])
     script = (
@@ -516,5 +581,7 @@ def test_bash_completes(tmp_path, words, offered):
         '_leastnoise_completion leastnoise\nprintf "%s\\n" "${COMPREPLY[@]}"'
     )
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], capture_output=True, encoding="utf-8", env=environment, check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, encoding="utf-8", env=environment, check=False
+    )
     assert done.stdout.split() == offered, done.stderr

@@ -15,7 +15,9 @@ from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 
 SIGMAS = [1e-6, 0.05, 1.0, 8.0, 1e3, 1e9]
-X = np.array([-38.0, -20.0, -5.0, -1.0, -1e-9, 0.0, 1e-9, 0.3, 1.0, 5.0, 20.0, 38.0])  # in units of sigma; 38 is about 1e-315
+X = np.array(
+    [-38.0, -20.0, -5.0, -1.0, -1e-9, 0.0, 1e-9, 0.3, 1.0, 5.0, 20.0, 38.0]
+)  # in units of sigma; 38 is about 1e-315
 
 
 def exact_ccdf(law, z):
@@ -36,7 +38,9 @@ def test_probabilities_and_density(law, sigma):
     assert np.array_equal(noise.cdf(sigma * X), noise.ccdf(-sigma * X))
     with mpmath.workdps(40):
         density = [
-            mpmath.npdf(z) if law is gaussian else mpmath.exp(-abs(mpmath.mpf(z)) * mpmath.sqrt(2)) / mpmath.sqrt(2)
+            mpmath.npdf(z)
+            if law is gaussian
+            else mpmath.exp(-abs(mpmath.mpf(z)) * mpmath.sqrt(2)) / mpmath.sqrt(2)
             for z in X.tolist()
         ]
     assert noise.pdf(sigma * X) * sigma == pytest.approx([float(p) for p in density], rel=1e-12)
@@ -60,7 +64,9 @@ def test_values_come_back_from_their_probability(law, sigma, z):
     if z < 0:
         assert float(noise.quantile(noise.cdf(x))) == pytest.approx(x, rel=1e-9, abs=1e-12 * sigma)
     else:
-        assert float(noise.quantile(noise.ccdf(x), upper=True)) == pytest.approx(x, rel=1e-9, abs=1e-12 * sigma)
+        assert float(noise.quantile(noise.ccdf(x), upper=True)) == pytest.approx(
+            x, rel=1e-9, abs=1e-12 * sigma
+        )
 
 
 @pytest.mark.parametrize("law", [gaussian, laplace])
@@ -80,14 +86,22 @@ def test_known_intervals():
 def test_arrays_and_ends(law):
     noise = law(0.5)
     grid = np.zeros((2, 3))
-    assert noise.pdf(grid).shape == noise.cdf(grid).shape == noise.ccdf(grid).shape == noise.quantile(grid + 0.3).shape == (2, 3)
+    assert (
+        noise.pdf(grid).shape
+        == noise.cdf(grid).shape
+        == noise.ccdf(grid).shape
+        == noise.quantile(grid + 0.3).shape
+        == (2, 3)
+    )
     assert noise.ccdf([np.inf, -np.inf, 1e308]).tolist() == [0.0, 1.0, 0.0]
     assert noise.cdf([np.inf, -np.inf, -1e308]).tolist() == [1.0, 0.0, 0.0]
     assert noise.pdf([np.inf, -np.inf, 1e308]).tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("law", [gaussian, laplace, GaussianNoise, LaplaceNoise])
-@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf"), "1", True, None, [1.0]], ids=repr)
+@pytest.mark.parametrize(
+    "sigma", [0.0, -1.0, float("nan"), float("inf"), "1", True, None, [1.0]], ids=repr
+)
 def test_bad_deviations_are_refused(law, sigma):
     with pytest.raises(InvalidParameterError) as caught:
         law(sigma)

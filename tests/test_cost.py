@@ -19,7 +19,10 @@ EXPONENTS = [0.5, 1.0, 1.7, 2.0, 3.0, 4.5]
 
 def bin_average(function, k, step):
     """(1/Δ)∫ c over bin k, by mpmath."""
-    low, high = (mpmath.mpf(step) * (k - mpmath.mpf(1) / 2), mpmath.mpf(step) * (k + mpmath.mpf(1) / 2))
+    low, high = (
+        mpmath.mpf(step) * (k - mpmath.mpf(1) / 2),
+        mpmath.mpf(step) * (k + mpmath.mpf(1) / 2),
+    )
     points = [low, 0, high] if k == 0 else [low, high]
     return mpmath.quad(function, points) / step
 
@@ -46,8 +49,12 @@ def test_far_bins_keep_their_accuracy(q):
 
 def test_named_costs_are_their_powers():
     k = np.arange(5)
-    assert cost.quadratic().average(k, 0.5, "real") == pytest.approx(0.25 * (k * k + 1 / 12), rel=1e-15)
-    assert cost.absolute().average(k, 0.5, "real") == pytest.approx(np.where(k == 0, 0.125, 0.5 * k), rel=1e-15)
+    assert cost.quadratic().average(k, 0.5, "real") == pytest.approx(
+        0.25 * (k * k + 1 / 12), rel=1e-15
+    )
+    assert cost.absolute().average(k, 0.5, "real") == pytest.approx(
+        np.where(k == 0, 0.125, 0.5 * k), rel=1e-15
+    )
     assert cost.absolute().average(k, 1.0, "integer").tolist() == k.tolist()
 
 
@@ -61,9 +68,16 @@ def test_a_users_own_cost(domain):
     k = np.arange(9)
     with mpmath.workdps(30):
         by_integral = [
-            float(bin_average(lambda z: z * z / 2 if abs(z) <= 2.5 else 2.5 * (abs(z) - 1.25), i, 1.0)) for i in k.tolist()
+            float(
+                bin_average(lambda z: z * z / 2 if abs(z) <= 2.5 else 2.5 * (abs(z) - 1.25), i, 1.0)
+            )
+            for i in k.tolist()
         ]
-    exact = by_integral if domain == "real" else [0, 0.5, 2, 4.375, 6.875, 9.375, 11.875, 14.375, 16.875]
+    exact = (
+        by_integral
+        if domain == "real"
+        else [0, 0.5, 2, 4.375, 6.875, 9.375, 11.875, 14.375, 16.875]
+    )
     assert own.average(k, 1.0, domain) == pytest.approx(exact, rel=1e-13)
     assert own.name == "huber"
 
@@ -72,7 +86,11 @@ def test_a_users_own_cost(domain):
 @pytest.mark.parametrize("dimension", [1, 2, 5])
 def test_a_power_given_as_a_users_own_cost_is_the_power(domain, dimension):
     noise = LatticeNoise.from_weights(
-        [5.0, 3.0, 3.0, 1.0], 0.8, step=0.5 if domain == "real" else 1.0, domain=domain, dimension=dimension
+        [5.0, 3.0, 3.0, 1.0],
+        0.8,
+        step=0.5 if domain == "real" else 1.0,
+        domain=domain,
+        dimension=dimension,
     )
     for own, built_in in [
         (cost.custom(lambda z: z * z, 2.0), cost.quadratic()),
@@ -99,7 +117,9 @@ def test_per_shell_by_enumeration(dimension, radius, q, domain):
         k = reference.norm(x)
         sums[k] += average[abs(x[-1])]
         counts[k] += 1
-    assert cost.power(q).per_shell(radius, dimension, step, domain) == pytest.approx(sums / counts, rel=1e-13)
+    assert cost.power(q).per_shell(radius, dimension, step, domain) == pytest.approx(
+        sums / counts, rel=1e-13
+    )
 
 
 def test_a_coordinate_of_a_shell_of_many_dimensions():
@@ -113,7 +133,9 @@ def test_a_coordinate_of_a_shell_of_many_dimensions():
 
 
 @pytest.mark.parametrize("domain", ["real", "integer"])
-@pytest.mark.parametrize(("last", "ratio"), [(1, 0.5), (3, 1e-9), (20, 0.9), (200, 0.999), (1600, 0.9999)])
+@pytest.mark.parametrize(
+    ("last", "ratio"), [(1, 0.5), (3, 1e-9), (20, 0.9), (200, 0.999), (1600, 0.9999)]
+)
 def test_the_printed_variance_of_proposition_3_5(domain, last, ratio):
     step = 0.05 if domain == "real" else 1.0
     h = np.exp(-np.arange(last + 1) / (last + 1.0)) * (1.0 + 0.3 * np.cos(np.arange(last + 1)))
@@ -121,18 +143,26 @@ def test_the_printed_variance_of_proposition_3_5(domain, last, ratio):
     printed = reference.printed_variance(noise)
     assert printed == reference.variance(noise)
     assert noise.variance == pytest.approx(float(printed), rel=2e-15)
-    assert noise.expected_cost(cost.custom(lambda z: z * z, 2.0)) == pytest.approx(float(printed), rel=1e-12)  # the summed way
+    assert noise.expected_cost(cost.custom(lambda z: z * z, 2.0)) == pytest.approx(
+        float(printed), rel=1e-12
+    )  # the summed way
     assert noise.std == math.sqrt(noise.variance)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5])
-@pytest.mark.parametrize(("last", "ratio"), [(0, 0.3), (0, 0.95), (6, 0.5), (60, 0.99), (1600, 0.9999)])
+@pytest.mark.parametrize(
+    ("last", "ratio"), [(0, 0.3), (0, 0.95), (6, 0.5), (60, 0.99), (1600, 0.9999)]
+)
 @pytest.mark.parametrize("domain", ["real", "integer"])
 def test_variance_in_any_dimension_is_exact(dimension, last, ratio, domain):
     h = np.exp(-np.arange(last + 1) / (last + 1.0))
-    noise = LatticeNoise.from_weights(h, ratio, step=0.25 if domain == "real" else 1.0, domain=domain, dimension=dimension)
+    noise = LatticeNoise.from_weights(
+        h, ratio, step=0.25 if domain == "real" else 1.0, domain=domain, dimension=dimension
+    )
     assert noise.total == pytest.approx(float(reference.total_mass(noise)), abs=1e-12)
-    assert noise.variance == pytest.approx(float(reference.variance(noise)), rel=1e-15 if dimension == 1 else 1e-12)
+    assert noise.variance == pytest.approx(
+        float(reference.variance(noise)), rel=1e-15 if dimension == 1 else 1e-12
+    )
 
 
 @pytest.mark.parametrize(("q", "ratio"), [(0.5, 0.9), (1.0, 0.9999), (3.0, 0.99), (4.5, 0.5)])
@@ -152,7 +182,9 @@ def test_other_tails_against_mpmath(q, ratio):
     dimension=st.integers(1, 3),
 )
 def test_a_finite_law_costs_what_its_points_cost(masses, q, dimension):
-    noise = LatticeNoise(np.array(masses) / math.fsum(masses), None, domain="integer", dimension=dimension)
+    noise = LatticeNoise(
+        np.array(masses) / math.fsum(masses), None, domain="integer", dimension=dimension
+    )
     radius = noise.last
     mass = np.zeros(radius + 1)
     for x in reference.lattice_points(dimension, radius):

@@ -36,7 +36,15 @@ def test_the_demo(folder, capsys):
         # The law ends at 2.8 half-widths, so that no draw can fail this; the rest is room for clipping.
         assert abs(float(noisy) - float(true)) < 4 * float(half), name
     assert printed.count("A real release never shows it") == 2
-    assert len(re.findall(r"Gaussian noise this accurate would have cost epsilon = 2\.\d+ instead of 1\.00", printed)) == 2
+    assert (
+        len(
+            re.findall(
+                r"Gaussian noise this accurate would have cost epsilon = 2\.\d+ instead of 1\.00",
+                printed,
+            )
+        )
+        == 2
+    )
     assert len(re.findall(r"its error would have been [12]\.\d+ times as large", printed)) == 2
     assert "The release is refused: 'diabetes' has spent" in printed
     assert printed.count("of 1, 1 release") == 2
@@ -52,7 +60,9 @@ def test_its_reports_and_files_hold_no_true_value(folder):
     assert "Diabetes study: ten averages" in page
     assert "warning" not in page.split("</style>")[1]
     released = (folder / "diabetes-released.csv").read_text(encoding="utf-8").splitlines()
-    assert [line.split(",")[1] for line in released[1:]] == ["mean"] * 10 + ["unreadable"] * 10 + ["clipped"] * 10
+    assert [line.split(",")[1] for line in released[1:]] == ["mean"] * 10 + ["unreadable"] * 10 + [
+        "clipped"
+    ] * 10
     assert "48.518" not in page  # the true mean age
 
 

@@ -18,14 +18,20 @@ FAULTLESS = {
         ("0.47.2", "CVE-2025-54121: large files in forms block the event loop"),
         ("0.49.1", "CVE-2025-62727: ranges of a file take quadratic time"),
         ("1.0.1", "CVE-2026-48710: a malformed Host moves the path of request.url"),
-        ("1.1.0", "CVE-2026-48817 and CVE-2026-48818: any method is dispatched; absolute paths in StaticFiles"),
+        (
+            "1.1.0",
+            "CVE-2026-48817 and CVE-2026-48818: any method is dispatched; absolute paths in StaticFiles",
+        ),
         ("1.3.0", "PYSEC-2026-248: a malformed path moves the host of request.url"),
         ("1.3.1", "PYSEC-2026-249: limits are ignored for urlencoded forms"),
         ("1.5.1", "any number of ranges of a file is answered"),
     ],
     "uvicorn": [("0.42.0", "a body in small pieces takes quadratic time")],
     "h11": [("0.16.0", "CVE-2025-43859: chunks with wrong ends hide requests")],
-    "duckdb": [("1.1.0", "CVE-2024-41672: files are read though access is off"), ("1.4.2", "CVE-2025-64429: weak encryption")],
+    "duckdb": [
+        ("1.1.0", "CVE-2024-41672: files are read though access is off"),
+        ("1.4.2", "CVE-2025-64429: weak encryption"),
+    ],
     "pyarrow": [
         ("14.0.1", "CVE-2023-47248: a Parquet file runs code"),
         ("23.0.1", "CVE-2026-25087: memory is used after it was freed"),
@@ -44,7 +50,9 @@ def _version(text: str) -> tuple[int, ...]:
 @pytest.mark.parametrize("name", FAULTLESS)
 def test_the_lower_bound_is_a_version_without_known_faults(name):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = [one for extra in project["project"]["optional-dependencies"].values() for one in extra]
+    wanted = [
+        one for extra in project["project"]["optional-dependencies"].values() for one in extra
+    ]
     bounds = [found[1] for one in wanted if (found := re.match(rf"{name}>=([0-9.]+)", one))]
     assert bounds
     for version, fault in FAULTLESS[name]:
@@ -57,7 +65,11 @@ def test_vendored_files_are_those_that_were_recorded():
     for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, _, name = line.partition("  ")
         recorded[name] = digest
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "SHA256SUMS"}
+    found = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in VENDOR.iterdir()
+        if path.name != "SHA256SUMS"
+    }
     assert found == recorded
 
 
@@ -65,4 +77,6 @@ def test_nothing_is_vendored_into_the_page_itself():
     """The page's own files carry no licence or version of others, and no map to sources elsewhere."""
     for path in (ROOT / "src" / "leastnoise" / "web" / "static").iterdir():
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r"@license|@preserve|/\*!|sourceMappingURL|copyright", text, re.IGNORECASE), path.name
+        assert not re.search(
+            r"@license|@preserve|/\*!|sourceMappingURL|copyright", text, re.IGNORECASE
+        ), path.name

@@ -68,7 +68,9 @@ def test_as_people_write_them(value: float, half_width: float, expected: str) ->
         (298713.0, 4193.0, ("298,700", "4,300")),
     ],
 )
-def test_of_whole_numbers_nothing_finer_than_ones_is_written(value: float, half_width: float, expected: tuple[str, str]) -> None:
+def test_of_whole_numbers_nothing_finer_than_ones_is_written(
+    value: float, half_width: float, expected: tuple[str, str]
+) -> None:
     assert uncertain(value, half_width, whole=True) == expected
 
 
@@ -82,13 +84,22 @@ def test_of_whole_numbers_nothing_finer_than_ones_is_written(value: float, half_
         (12.0, 14.5, 1.0, "12 to 15"),
     ],
 )
-def test_the_ends_of_a_count_are_rounded_outwards(lower: float, upper: float, half_width: float, expected: str) -> None:
+def test_the_ends_of_a_count_are_rounded_outwards(
+    lower: float, upper: float, half_width: float, expected: str
+) -> None:
     assert ends(lower, upper, half_width) == expected
 
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.0, "0"), (1.7429643, "1.743"), (2.0, "2"), (1e-6, "1e-06"), (1.23456e-7, "1.235e-07"), (12345.6, "12,350")],
+    [
+        (0.0, "0"),
+        (1.7429643, "1.743"),
+        (2.0, "2"),
+        (1e-6, "1e-06"),
+        (1.23456e-7, "1.235e-07"),
+        (12345.6, "12,350"),
+    ],
 )
 def test_bounds_as_people_write_them(value: float, expected: str) -> None:
     assert above(value) == expected

@@ -25,11 +25,22 @@ import leastnoise
 from leastnoise.sampling.entropy import InsecureSeededEntropy, OperatingSystemEntropy
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = sorted(path for path in DOCS.glob("*.md") if "```python" in path.read_text() or "```console" in path.read_text())
-NEEDS = {"opendp": "opendp", "dp_accounting": "dp-accounting", "ibis": "tables", "click": "cli", "matplotlib": "plots"}
+PAGES = sorted(
+    path
+    for path in DOCS.glob("*.md")
+    if "```python" in path.read_text() or "```console" in path.read_text()
+)
+NEEDS = {
+    "opendp": "opendp",
+    "dp_accounting": "dp-accounting",
+    "ibis": "tables",
+    "click": "cli",
+    "matplotlib": "plots",
+}
 
 FENCE = re.compile(
-    r"^(?P<mark>% shape\n)?(?P<fence>```+)(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE
+    r"^(?P<mark>% shape\n)?(?P<fence>```+)(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$",
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -48,7 +59,9 @@ def blocks(text):
     found = []
     for match in FENCE.finditer(text):
         word, body = match["info"].strip(), match["body"]
-        caption = re.match(r":caption: (\S+)\n\n", body) if word.startswith("{code-block}") else None
+        caption = (
+            re.match(r":caption: (\S+)\n\n", body) if word.startswith("{code-block}") else None
+        )
         if caption:
             word, body = word.removeprefix("{code-block} "), body[caption.end() :]
         line = text.count("\n", 0, match.start("fence")) + 1
@@ -66,7 +79,10 @@ def shape(text):
 
 
 def agree(block, printed, expected, where):
-    printed, expected = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (printed, expected))
+    printed, expected = (
+        "\n".join(line.rstrip() for line in text.strip().splitlines())
+        for text in (printed, expected)
+    )
     if block.only_shape:
         printed, expected = shape(printed), shape(expected)
     assert printed == expected, f"{where}: the page shows something else than what is printed"
@@ -94,10 +110,16 @@ def run_console(block, where):
             lines.append(str(code))
             continue
         program, *arguments = shlex.split(line[2:])
-        assert program == "leastnoise", f"{where}: only leastnoise is run in console blocks, not {program}"
-        assert arguments[0] != "serve", f"{where}: a server does not end; show its line in a sh block"
+        assert program == "leastnoise", (
+            f"{where}: only leastnoise is run in console blocks, not {program}"
+        )
+        assert arguments[0] != "serve", (
+            f"{where}: a server does not end; show its line in a sh block"
+        )
         result = CliRunner().invoke(main, arguments, prog_name="leastnoise", env={"COLUMNS": "100"})
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert result.exception is None or isinstance(result.exception, SystemExit), (
+            result.exception
+        )
         code = result.exit_code
         shown = "$ echo $?" in block.body
         assert shown or code == 0, f"{where}: {line} ends with {code}: {result.output}"
@@ -128,14 +150,18 @@ def test_every_key_of_a_plan_is_described():
 def test_every_public_name_is_in_the_reference():
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     for name in leastnoise.__all__:
-        assert re.search(rf":: leastnoise\.{name}$", text, re.MULTILINE), f"api.md does not list {name}"
+        assert re.search(rf":: leastnoise\.{name}$", text, re.MULTILINE), (
+            f"api.md does not list {name}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_runs(page, tmp_path, monkeypatch):
     text = page.read_text(encoding="utf-8")
     for module, extra in NEEDS.items():
-        if (module in text or (module == "ibis" and "release(" in text)) and importlib.util.find_spec(module) is None:
+        if (
+            module in text or (module == "ibis" and "release(" in text)
+        ) and importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install 'leastnoise[{extra}]'")
     monkeypatch.chdir(tmp_path)
     # By chance a check of a release would say now and then what is not so, and the page would be longer.
@@ -156,30 +182,64 @@ def test_page_runs(page, tmp_path, monkeypatch):
 
 def test_no_code_escapes_the_tests():
     """Code is written as python, console, or a captioned file; shell lines install, or start the server, and nothing more."""
-    known = ("python", "console", "text", "sh", "toml", "{eval-rst}", "{commands}", "{toctree}", "{include} ../CHANGELOG.md")
+    known = (
+        "python",
+        "console",
+        "text",
+        "sh",
+        "toml",
+        "{eval-rst}",
+        "{commands}",
+        "{toctree}",
+        "{include} ../CHANGELOG.md",
+    )
     for page in DOCS.glob("*.md"):
         for block in blocks(page.read_text(encoding="utf-8")):
             where = f"{page.name}, line {block.line}"
-            assert block.word in known or block.word.startswith("{literalinclude} measured/"), f"{where}: {block.word}"
+            assert block.word in known or block.word.startswith("{literalinclude} measured/"), (
+                f"{where}: {block.word}"
+            )
             if block.word == "sh":
-                assert all(line.startswith(("pip install ", "make ", "leastnoise serve")) for line in block.body.splitlines()), (
-                    where
-                )
+                assert all(
+                    line.startswith(("pip install ", "make ", "leastnoise serve"))
+                    for line in block.body.splitlines()
+                ), where
             if block.word == "toml":
                 assert block.caption, f"{where}: a plan that nothing reads"
 
 
 @pytest.mark.skipif(
-    any(importlib.util.find_spec(module) is None for module in ("sphinx", "myst_parser", "furo", "latex2mathml")),
+    any(
+        importlib.util.find_spec(module) is None
+        for module in ("sphinx", "myst_parser", "furo", "latex2mathml")
+    ),
     reason="Sphinx is not installed: pip install 'leastnoise[docs]'",
 )
 def test_pages_build_without_a_warning(tmp_path):
     """Links, labels and references between pages resolve, or the build warns and fails."""
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path / "html")]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-b",
+        "html",
+        str(DOCS),
+        str(tmp_path / "html"),
+    ]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    built = subprocess.run([*command, "-d", str(tmp_path / "doctrees")], capture_output=True, env=environment, encoding="utf-8")
+    built = subprocess.run(
+        [*command, "-d", str(tmp_path / "doctrees")],
+        capture_output=True,
+        env=environment,
+        encoding="utf-8",
+    )
     assert built.returncode == 0, built.stderr
     page = (tmp_path / "html" / "mathematics.html").read_text(encoding="utf-8")
     assert "<math" in page
-    assert "http" not in "".join(re.findall(r"<(?:script|link)[^>]*>", page)), "the pages must show without a network"
+    assert "http" not in "".join(re.findall(r"<(?:script|link)[^>]*>", page)), (
+        "the pages must show without a network"
+    )
     assert "leastnoise verify" in (tmp_path / "html" / "commands.html").read_text(encoding="utf-8")

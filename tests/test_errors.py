@@ -12,7 +12,20 @@ import pytest
 from leastnoise import errors
 from leastnoise.errors import InvalidParameterError, LeastNoiseError
 
-NOT_NUMBERS = ["3", b"3", bytearray(b"3"), None, True, False, np.True_, 1j, [1.0], np.array([1.0]), {}, Ellipsis]
+NOT_NUMBERS = [
+    "3",
+    b"3",
+    bytearray(b"3"),
+    None,
+    True,
+    False,
+    np.True_,
+    1j,
+    [1.0],
+    np.array([1.0]),
+    {},
+    Ellipsis,
+]
 NOT_FINITE = [float("nan"), float("inf"), -float("inf"), np.float64("nan"), 10**400]
 
 
@@ -37,7 +50,9 @@ def test_a_message_says_name_value_expectation_and_carries_them():
     assert (error.name, error.value, error.expected) == ("delta", 2.0, "in (0, 1)")
 
 
-@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "clone", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))]
+)
 def test_an_error_survives_the_way_back_from_another_process(clone):
     error = clone(InvalidParameterError("delta", 2.0, "in (0, 1)"))
     assert str(error) == "Expected delta=2.0 in (0, 1)."
@@ -45,7 +60,14 @@ def test_an_error_survives_the_way_back_from_another_process(clone):
 
 
 @pytest.mark.parametrize(
-    "check", [errors.real_number, errors.positive, errors.non_negative, errors.open_unit, errors.positive_integer]
+    "check",
+    [
+        errors.real_number,
+        errors.positive,
+        errors.non_negative,
+        errors.open_unit,
+        errors.positive_integer,
+    ],
 )
 @pytest.mark.parametrize("value", NOT_NUMBERS + NOT_FINITE, ids=repr)
 def test_what_is_no_finite_number_is_refused(check, value):
@@ -55,7 +77,9 @@ def test_what_is_no_finite_number_is_refused(check, value):
     assert caught.value.name == "answer"
 
 
-@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array(0.5), Fraction(1, 2), Decimal("0.5")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [0.5, np.float32(0.5), np.array(0.5), Fraction(1, 2), Decimal("0.5")], ids=repr
+)
 def test_every_kind_of_number_is_taken(value):
     number = errors.real_number("answer", value)
     assert type(number) is float
@@ -96,7 +120,13 @@ def test_the_ends_of_the_ranges_pass():
 
 
 EXACT = [Decimal("1.00000000000000000001"), Decimal("0.1"), Fraction(1, 3), 2**80 + 1, 0.1, 3]
-OF_NUMPY = [np.int64(2**53 + 1), np.array(2**53 + 1), np.longdouble("0.1"), np.nextafter(np.longdouble(1), 2), np.float32(0.1)]
+OF_NUMPY = [
+    np.int64(2**53 + 1),
+    np.array(2**53 + 1),
+    np.longdouble("0.1"),
+    np.nextafter(np.longdouble(1), 2),
+    np.float32(0.1),
+]
 
 
 @pytest.mark.parametrize("value", [*EXACT, *OF_NUMPY], ids=repr)
@@ -109,9 +139,13 @@ def test_how_far_an_answer_moves_is_never_rounded_down(value):
     assert Fraction(math.nextafter(found, 0.0)) < exact
 
 
-@pytest.mark.parametrize("value", ["reals", "", None, 1, ["real"], np.array(["real", "integer"])], ids=repr)
+@pytest.mark.parametrize(
+    "value", ["reals", "", None, 1, ["real"], np.array(["real", "integer"])], ids=repr
+)
 def test_one_of_refuses_other_words(value):
-    with pytest.raises(InvalidParameterError, match=r"^Expected domain=.* to be one of 'real', 'integer'"):
+    with pytest.raises(
+        InvalidParameterError, match=r"^Expected domain=.* to be one of 'real', 'integer'"
+    ):
         errors.one_of("domain", value, ("real", "integer"))
 
 
@@ -119,7 +153,9 @@ def test_one_of_gives_a_plain_string():
     assert type(errors.one_of("domain", np.str_("real"), ("real", "integer"))) is str
 
 
-@pytest.mark.parametrize("value", ["0.5", ["a"], [True, False], [1j], [[1.0], [1.0, 2.0]], None, [None, "x"]], ids=repr)
+@pytest.mark.parametrize(
+    "value", ["0.5", ["a"], [True, False], [1j], [[1.0], [1.0, 2.0]], None, [None, "x"]], ids=repr
+)
 def test_arrays_of_no_numbers_are_refused(value):
     with pytest.raises(InvalidParameterError) as caught:
         errors.real_array("x", value)
@@ -127,6 +163,8 @@ def test_arrays_of_no_numbers_are_refused(value):
 
 
 def test_arrays_keep_infinities_but_no_nan():
-    assert np.array_equal(errors.real_array("x", [1, -np.inf, Fraction(1, 4)]), [1.0, -np.inf, 0.25])
+    assert np.array_equal(
+        errors.real_array("x", [1, -np.inf, Fraction(1, 4)]), [1.0, -np.inf, 0.25]
+    )
     with pytest.raises(InvalidParameterError, match="none of them NaN"):
         errors.real_array("x", [1.0, np.nan])

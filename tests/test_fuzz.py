@@ -16,7 +16,14 @@ import pytest
 pytest.importorskip("resource")
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = {"artefact": 700, "law": 1200, "plan": 1000, "ledger": 400, "release": 700, "answers": 1500}
+INPUTS = {
+    "artefact": 700,
+    "law": 1200,
+    "plan": 1000,
+    "ledger": 400,
+    "release": 700,
+    "answers": 1500,
+}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits on memory are those of Linux")
@@ -24,7 +31,9 @@ INPUTS = {"artefact": 700, "law": 1200, "plan": 1000, "ledger": 400, "release": 
 def test_no_file_is_a_crash(reader: str) -> None:
     command = [sys.executable, "-m", "benchmarks._fuzz", reader, str(INPUTS[reader]), "1"]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["endings"] == []

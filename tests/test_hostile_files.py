@@ -30,7 +30,13 @@ SPHERE = {"body": "sphere", "batch": 3, "step": 1.0, "pitch": "1/65536", "scale"
 
 def artefact(path: Path, **parts: Any) -> Path:
     """An artefact with other parts, whose SHA-256 is right."""
-    content = {**CONTENT, **{name: {**CONTENT[name], **part} if name != "law" else part for name, part in parts.items()}}
+    content = {
+        **CONTENT,
+        **{
+            name: {**CONTENT[name], **part} if name != "law" else part
+            for name, part in parts.items()
+        },
+    }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     digest = hashlib.sha256(text.encode("ascii")).hexdigest()
     file = {"format": "leastnoise.artefact", "version": 1, "sha256": digest, "content": content}
@@ -45,17 +51,33 @@ COSTLY = {
     "6 s, 0.4 GB": {"law": {**LATTICE, "first": 2**22}},
     "minutes": {"law": {**SPHERE, "batch": 10**9}},
     "2 s": {"law": {**SPHERE, "batch": 10**7}},
-    "9 s, 6.9 GB": {"law": LATTICE, "guarantee": {"compositions": 1000}, "accountant": {"accuracy": 1e-15, "most_points": 2**30}},
-    "9 s, 1.9 GB": {"law": SPHERE, "guarantee": {"compositions": 100}, "accountant": {"accuracy": 1e-12, "most_points": 2**28}},
-    "5 s, 1 GB": {"law": SPHERE, "guarantee": {"compositions": 100}, "accountant": {"accuracy": 1e-12}},
+    "9 s, 6.9 GB": {
+        "law": LATTICE,
+        "guarantee": {"compositions": 1000},
+        "accountant": {"accuracy": 1e-15, "most_points": 2**30},
+    },
+    "9 s, 1.9 GB": {
+        "law": SPHERE,
+        "guarantee": {"compositions": 100},
+        "accountant": {"accuracy": 1e-12, "most_points": 2**28},
+    },
+    "5 s, 1 GB": {
+        "law": SPHERE,
+        "guarantee": {"compositions": 100},
+        "accountant": {"accuracy": 1e-12},
+    },
 }
 
 
 @pytest.mark.parametrize("cost", COSTLY)
-def test_a_small_artefact_cannot_ask_for_much_work(cost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_artefact_cannot_ask_for_much_work(
+    cost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = artefact(tmp_path / "noise.json", **COSTLY[cost])
     assert path.stat().st_size < 3100
-    monkeypatch.setattr("leastnoise.artefact.judged", lambda *given: pytest.fail("the work was begun"))
+    monkeypatch.setattr(
+        "leastnoise.artefact.judged", lambda *given: pytest.fail("the work was begun")
+    )
     for read in (verify, read_artefact):
         with pytest.raises(InvalidFileError, match="does not describe a law"):
             read(path)
@@ -73,13 +95,20 @@ def test_what_is_refused_in_a_file_is_not_written_either() -> None:
 def test_a_law_file_cannot_ask_for_much_work(tmp_path: Path) -> None:
     law = {"kind": "ball", "dimension": 10**9, "scale": "0x1p+3", "step": "0x1p+0"}
     text = json.dumps(law, sort_keys=True, separators=(",", ":"))
-    file = {"format": "leastnoise.noise", "version": 1, "sha256": hashlib.sha256(text.encode()).hexdigest(), "law": law}
+    file = {
+        "format": "leastnoise.noise",
+        "version": 1,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "law": law,
+    }
     (tmp_path / "law.json").write_text(json.dumps(file), encoding="utf-8")
     with pytest.raises(InvalidFileError, match="at most 1000000 in a file"):
         Noise.load(tmp_path / "law.json")
 
 
-def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "large"
     path.write_bytes(b" " * 4000)
     monkeypatch.setattr(storage.read_text, "__defaults__", (3000,))
@@ -92,13 +121,25 @@ def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: 
 
 def test_a_step_beyond_all_range_is_no_traceback(tmp_path: Path) -> None:
     """The variance overflowed where nobody listened."""
-    path = artefact(tmp_path / "noise.json", law={**LATTICE, "domain": "real", "step": 1e300}, guarantee={"sensitivity": 1e300})
+    path = artefact(
+        tmp_path / "noise.json",
+        law={**LATTICE, "domain": "real", "step": 1e300},
+        guarantee={"sensitivity": 1e300},
+    )
     found = verify(path)
     assert not found.ok
     assert "out of all range" in found.mismatches[0]
 
 
-NUMBERS = ["1e400", "-1e400", "9" * 5000, "-" + "9" * 5000, "9" * 400, "0x" + "f" * 5000, "0x" + "f" * 16]
+NUMBERS = [
+    "1e400",
+    "-1e400",
+    "9" * 5000,
+    "-" + "9" * 5000,
+    "9" * 400,
+    "0x" + "f" * 5000,
+    "0x" + "f" * 16,
+]
 PLAN = """\
 name = "clinic"
 epsilon = 1.0
@@ -121,7 +162,9 @@ group_by = {{ g = [{key}] }}
 
 @pytest.mark.parametrize("place", ["top", "about", "lower", "key"])
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number[:6]}, {len(number)}")
-def test_a_number_beyond_all_range_in_a_plan_is_one_sentence(place: str, number: str, tmp_path: Path) -> None:
+def test_a_number_beyond_all_range_in_a_plan_is_one_sentence(
+    place: str, number: str, tmp_path: Path
+) -> None:
     given = {"top": "", "about": '"a"', "lower": "0", "key": '"a"', place: number}
     given["top"] = f"max_rows = {given['top']}" if given["top"] else ""
     (tmp_path / "plan.toml").write_text(PLAN.format(**given), encoding="utf-8")
@@ -130,8 +173,22 @@ def test_a_number_beyond_all_range_in_a_plan_is_one_sentence(place: str, number:
 
 
 RELEASE = {
-    **{"dataset": "d", "time": "t", "plan_hash": "p", "note": "", "stamp": "", "relation": "", "renyi": [], "largest": "0x0p+0"},
-    **{"failure": "0x0p+0", "epsilon_after": "0x0p+0", "epsilon_if_fixed": None, "simple_sum": "0x0p+0"},
+    **{
+        "dataset": "d",
+        "time": "t",
+        "plan_hash": "p",
+        "note": "",
+        "stamp": "",
+        "relation": "",
+        "renyi": [],
+        "largest": "0x0p+0",
+    },
+    **{
+        "failure": "0x0p+0",
+        "epsilon_after": "0x0p+0",
+        "epsilon_if_fixed": None,
+        "simple_sum": "0x0p+0",
+    },
     "draws": [{"law": "0" * 64, "sensitivity": "0x1p+0", "uses": 1}],
 }
 
@@ -141,7 +198,9 @@ def with_event(path: Path, kind: str, content: str) -> None:
     with sqlite3.connect(path) as connection:
         number, last = connection.execute("SELECT id, hash FROM head").fetchone()
         digest = chain.event_hash(number + 1, kind, content, last)
-        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number + 1, kind, content, last, digest))
+        connection.execute(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number + 1, kind, content, last, digest)
+        )
         connection.execute("UPDATE head SET id = ?, hash = ?", (number + 1, digest))
     connection.close()
 
@@ -149,18 +208,34 @@ def with_event(path: Path, kind: str, content: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "content"),
     [
-        *(("done", json.dumps({"entry": 1, "result_hash": "r"}).replace("1", number)) for number in NUMBERS[:5]),
+        *(
+            ("done", json.dumps({"entry": 1, "result_hash": "r"}).replace("1", number))
+            for number in NUMBERS[:5]
+        ),
         ("release", json.dumps(RELEASE).replace('"uses": 1', '"uses": 1e400')),
         ("release", json.dumps(RELEASE).replace('"uses": 1', '"uses": ' + "9" * 5000)),
         ("release", json.dumps({**RELEASE, "simple_sum": "0x1p+99999"})),
         ("release", json.dumps({**RELEASE, "failure": "0x" + "f" * 5000})),
         ("release", "[" * 100_000),
-        ("budget", json.dumps({"dataset": "e", "time": "t", "epsilon": "0x1p+99999", "delta": "0x1p-9", "rule": "adaptive"})),
+        (
+            "budget",
+            json.dumps(
+                {
+                    "dataset": "e",
+                    "time": "t",
+                    "epsilon": "0x1p+99999",
+                    "delta": "0x1p-9",
+                    "rule": "adaptive",
+                }
+            ),
+        ),
         ("budget", json.dumps({"dataset": ["e"]})),
     ],
     ids=lambda text: text[:30],
 )
-def test_a_number_beyond_all_range_in_a_ledger_is_one_sentence(kind: str, content: str, tmp_path: Path) -> None:
+def test_a_number_beyond_all_range_in_a_ledger_is_one_sentence(
+    kind: str, content: str, tmp_path: Path
+) -> None:
     path = tmp_path / "budget.ledger"
     with Ledger(path) as ledger:
         ledger.open_dataset("d", epsilon=1.0, delta=1e-6, rule="fixed in advance")
@@ -169,7 +244,9 @@ def test_a_number_beyond_all_range_in_a_ledger_is_one_sentence(kind: str, conten
         ledger.datasets()
 
 
-@pytest.mark.parametrize("law", ["[]", "1e400", "9" * 5000, '{"kind": 1e400}', "[" * 100_000], ids=lambda law: law[:12])
+@pytest.mark.parametrize(
+    "law", ["[]", "1e400", "9" * 5000, '{"kind": 1e400}', "[" * 100_000], ids=lambda law: law[:12]
+)
 def test_a_law_of_a_ledger_that_is_none_is_one_sentence(law: str, tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     Ledger(path).close()
@@ -181,7 +258,9 @@ def test_a_law_of_a_ledger_that_is_none_is_one_sentence(law: str, tmp_path: Path
         ledger.law(digest)
 
 
-def test_writing_never_touches_the_umask_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_never_touches_the_umask_of_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another thread that makes a file at that moment would make it for everybody."""
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
     storage.write_whole(tmp_path / "text", "text")
@@ -200,9 +279,16 @@ def test_a_link_is_replaced_and_never_followed(tmp_path: Path) -> None:
     from leastnoise.plots import release_sheet
     from leastnoise.releases.run import release
 
-    plan = Plan("links", None, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True)
+    plan = Plan(
+        "links", None, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True
+    )
     done = release(plan, table=pa.table({"a": [1] * 30}))
-    writers = {"csv": done.to_csv, "json": done.to_json, "html": done.to_html, "parquet": done.to_parquet}
+    writers = {
+        "csv": done.to_csv,
+        "json": done.to_json,
+        "html": done.to_html,
+        "parquet": done.to_parquet,
+    }
     if pytest.importorskip("matplotlib"):
         writers["png"] = release_sheet(done).save
     for suffix, write in writers.items():
@@ -230,7 +316,9 @@ def shown(error: BaseException) -> str:
 
 def test_a_password_is_in_no_repr() -> None:
     source = Connection("postgresql://me:hunter2@h/db", "t")
-    plan = Plan("p", source, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True)
+    plan = Plan(
+        "p", source, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True
+    )
     for text in (repr(source), repr(plan), str(plan), repr(plan.describe()), f"{plan.source}"):
         assert not any(secret in text for secret in SECRETS), text
 
@@ -252,8 +340,18 @@ def test_a_password_is_in_no_repr() -> None:
     ids=lambda url: str(url)[-12:],
 )
 def test_a_password_is_in_no_error(url: Any, tmp_path: Path) -> None:
-    whole = {"name": "p", "epsilon": 1.0, "delta": 1e-6, "relation": "add/remove", "one_row_per_person": True}
-    content = {**whole, "source": {"connection": url, "table": "t"}, "statistic": [{"kind": "count"}]}
+    whole = {
+        "name": "p",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "relation": "add/remove",
+        "one_row_per_person": True,
+    }
+    content = {
+        **whole,
+        "source": {"connection": url, "table": "t"},
+        "statistic": [{"kind": "count"}],
+    }
     with pytest.raises(LeastNoiseError) as caught:
         plan_file.plan_from(content)
     told = re.sub(r"File .*\n.*\n", "", shown(caught.value))

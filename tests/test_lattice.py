@@ -21,19 +21,29 @@ DOMAINS = ["real", "integer"]
 
 
 def law(weights, ratio, domain="real", dimension=1, step=0.25):
-    return LatticeNoise.from_weights(weights, ratio, step=step if domain == "real" else 1.0, domain=domain, dimension=dimension)
+    return LatticeNoise.from_weights(
+        weights, ratio, step=step if domain == "real" else 1.0, domain=domain, dimension=dimension
+    )
 
 
 @st.composite
 def laws(draw, dimensions=(1, 2, 3), gaps=True):
     """Any shape: falling, rising, with gaps, with or without a tail."""
     weights = draw(
-        st.lists(st.sampled_from([0.0, 1e-12, 0.1, 0.5, 1.0, 3.0]) if gaps else st.floats(1e-6, 1.0), min_size=1, max_size=9)
+        st.lists(
+            st.sampled_from([0.0, 1e-12, 0.1, 0.5, 1.0, 3.0]) if gaps else st.floats(1e-6, 1.0),
+            min_size=1,
+            max_size=9,
+        )
     )
     ratio = draw(st.one_of(st.none(), st.floats(1e-6, 0.95)))
     weights[-1] = weights[-1] or 1.0
     return law(
-        weights, ratio, draw(st.sampled_from(DOMAINS)), draw(st.sampled_from(dimensions)), draw(st.sampled_from([1.0, 0.1, 7.0]))
+        weights,
+        ratio,
+        draw(st.sampled_from(DOMAINS)),
+        draw(st.sampled_from(dimensions)),
+        draw(st.sampled_from([1.0, 0.1, 7.0])),
     )
 
 
@@ -77,7 +87,9 @@ def test_a_joint_law_and_its_coordinate_by_enumeration(dimension):
         total += p
         one[abs(x[0])] += p
     assert total == pytest.approx(1.0, rel=1e-13)
-    assert -np.diff(np.append(noise.ccdf(np.arange(-1, 4)), 0.0))[:-1] == pytest.approx(one * [1, 0.5, 0.5, 0.5], rel=1e-13)
+    assert -np.diff(np.append(noise.ccdf(np.arange(-1, 4)), 0.0))[:-1] == pytest.approx(
+        one * [1, 0.5, 0.5, 0.5], rel=1e-13
+    )
     assert noise.ccdf(3) == 0.0
 
 
@@ -85,26 +97,36 @@ def test_a_joint_law_and_its_coordinate_by_enumeration(dimension):
 def test_both_tails_are_exact(noise):
     half = Fraction(1, 2) if noise.domain == "real" else 0
     for a in [0, 1, 2, 3, 4, 5, 8, 20, 60]:
-        beyond, here = reference.coordinate_beyond(noise, a), reference.coordinate_probability(noise, a)
+        beyond, here = (
+            reference.coordinate_beyond(noise, a),
+            reference.coordinate_probability(noise, a),
+        )
         for part in [0.0, 0.25, 0.9]:
             x = noise.step * (a + part)
             k = a + 1 if noise.domain == "real" and part > 0.5 else a
             if noise.domain == "real":
                 share = k + half - Fraction(x) / Fraction(noise.step)
-                exact = reference.coordinate_beyond(noise, k) + share * reference.coordinate_probability(noise, k)
-                assert noise.pdf(x) == pytest.approx(float(reference.coordinate_probability(noise, k)) / noise.step, rel=1e-12)
+                exact = reference.coordinate_beyond(
+                    noise, k
+                ) + share * reference.coordinate_probability(noise, k)
+                assert noise.pdf(x) == pytest.approx(
+                    float(reference.coordinate_probability(noise, k)) / noise.step, rel=1e-12
+                )
             else:
                 exact = beyond
             assert noise.ccdf(x) == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
             assert noise.cdf(-x) == pytest.approx(
-                float(exact + here) if noise.domain == "integer" and part == 0 else float(exact), rel=1e-12
+                float(exact + here) if noise.domain == "integer" and part == 0 else float(exact),
+                rel=1e-12,
             )
             assert noise.ccdf(-x) == pytest.approx(1.0 - float(noise.cdf(-x)), rel=1e-12, abs=1e-15)
             assert noise.cdf(x) == pytest.approx(1.0 - float(noise.ccdf(x)), rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize(("dimension", "ratio"), [(1, 0.5), (1, 0.99), (2, 0.5), (2, 0.95), (3, 0.8)])
+@pytest.mark.parametrize(
+    ("dimension", "ratio"), [(1, 0.5), (1, 0.99), (2, 0.5), (2, 0.95), (3, 0.8)]
+)
 def test_the_far_tail_is_exact_down_to_1e_200(domain, dimension, ratio):
     noise = law([4.0, 3.0, 1.0], ratio, domain, dimension)
     a = math.ceil(-200 * math.log(10) / math.log(ratio))
@@ -122,7 +144,9 @@ def test_the_far_tail_is_exact_down_to_1e_200(domain, dimension, ratio):
 
 def test_masses_far_below_the_range_of_floats_have_logarithms():
     noise = law([1.0], 1e-3, domain="integer", dimension=2)
-    assert float(noise.log_pmf(10_000)) == pytest.approx(math.log(noise.shell_masses[0]) + 10_000 * math.log(1e-3), rel=1e-14)
+    assert float(noise.log_pmf(10_000)) == pytest.approx(
+        math.log(noise.shell_masses[0]) + 10_000 * math.log(1e-3), rel=1e-14
+    )
 
 
 @zoo
@@ -140,7 +164,9 @@ def test_everything_is_vectorised(noise):
     x = np.linspace(-9, 9, 12).reshape(3, 4)
     for method in [noise.cdf, noise.ccdf] + ([noise.pdf] if noise.domain == "real" else []):
         assert method(x).shape == (3, 4)
-        assert method(x).ravel() == pytest.approx([float(method(v)) for v in x.ravel()], rel=1e-15)  # numpy has two pow
+        assert method(x).ravel() == pytest.approx(
+            [float(method(v)) for v in x.ravel()], rel=1e-15
+        )  # numpy has two pow
         assert method(1.0).shape == ()
         assert method([]).shape == (0,)
     assert noise.pmf(np.arange(6).reshape(2, 3)).shape == (2, 3)
@@ -159,7 +185,9 @@ def test_a_density_is_symmetric_and_integrates_to_one():
             middles = noise.step * np.arange(-39_999, 40_000)
             assert np.sum(noise.pdf(middles)) * noise.step == pytest.approx(1.0, rel=1e-12)
             assert np.array_equal(noise.pdf(middles), noise.pdf(-middles))
-            assert np.allclose(-np.diff(noise.ccdf(edges)), noise.pdf(middles) * noise.step, rtol=1e-9, atol=1e-13)
+            assert np.allclose(
+                -np.diff(noise.ccdf(edges)), noise.pdf(middles) * noise.step, rtol=1e-9, atol=1e-13
+            )
         else:
             with pytest.raises(UnsupportedError, match="no density"):
                 noise.pdf(0.0)
@@ -167,7 +195,9 @@ def test_a_density_is_symmetric_and_integrates_to_one():
 
 @given(laws())
 def test_tails_fall_and_mirror_each_other(noise):
-    x = np.sort(np.concatenate([np.linspace(-30, 30, 301), noise.step * (np.arange(-40, 40) + 0.5)]))
+    x = np.sort(
+        np.concatenate([np.linspace(-30, 30, 301), noise.step * (np.arange(-40, 40) + 0.5)])
+    )
     ccdf, cdf = noise.ccdf(x), noise.cdf(x)
     assert np.all(np.diff(ccdf) <= 4e-16)
     assert np.all(np.diff(cdf) >= -4e-16)
@@ -191,7 +221,10 @@ def test_mass_variance_and_tails_are_exact(noise):
 def test_shells_beyond_the_last_free_one():
     noise = law([4.0, 2.0, 1.0], 0.7, dimension=3)
     masses = noise.extended(30)
-    exact = [float(reference.point_probability(noise, k) * reference.shell_count(3, k)) for k in range(31)]
+    exact = [
+        float(reference.point_probability(noise, k) * reference.shell_count(3, k))
+        for k in range(31)
+    ]
     assert masses == pytest.approx(exact, rel=1e-13)
     assert noise.extended(1).tolist() == noise.shell_masses[:2].tolist()
     assert law([4.0, 2.0], None).extended(4).tolist()[2:] == [0.0, 0.0, 0.0]
@@ -233,7 +266,9 @@ def test_values_come_back_from_their_probability(noise, k, part):
     for forward, upper in [(noise.cdf, False), (noise.ccdf, True)]:
         u = float(forward(x))
         if 1e-280 < u < 0.5 and (noise.domain == "real" or not upper or x >= 0):
-            assert float(noise.quantile(u, upper=upper)) == pytest.approx(x, abs=1e-9 * noise.step, rel=1e-11)
+            assert float(noise.quantile(u, upper=upper)) == pytest.approx(
+                x, abs=1e-9 * noise.step, rel=1e-11
+            )
 
 
 @pytest.mark.parametrize("ratio", [0.3, 0.999, 1 - 1e-7])
@@ -281,9 +316,13 @@ def test_intervals_hold_their_confidence_and_no_more(noise, confidence):
     assert w >= 0
 
     def missed(w):
-        return float(noise.ccdf(w)) + (float(noise.cdf(-w - 1)) if noise.domain == "integer" else float(noise.cdf(-w)))
+        return float(noise.ccdf(w)) + (
+            float(noise.cdf(-w - 1)) if noise.domain == "integer" else float(noise.cdf(-w))
+        )
 
-    assert missed(w) <= (1 - confidence) * (1 + (1e-12 if noise.domain == "integer" else 1e-9))  # on the line w itself is rounded
+    assert missed(w) <= (1 - confidence) * (
+        1 + (1e-12 if noise.domain == "integer" else 1e-9)
+    )  # on the line w itself is rounded
     if noise.domain == "integer" and w > 0:
         assert missed(w - 1) > 1 - confidence
     if noise.domain == "real":
@@ -316,7 +355,10 @@ def test_for_one_answer_a_rise_of_one_rounding_is_a_rise():
     assert LatticeNoise([0.2, 0.4, 0.4], None).is_monotone
 
 
-@given(st.lists(st.floats(0, 1e3), min_size=1, max_size=40).filter(lambda w: max(w) > 1e-100), st.integers(1, 4))
+@given(
+    st.lists(st.floats(0, 1e3), min_size=1, max_size=40).filter(lambda w: max(w) > 1e-100),
+    st.integers(1, 4),
+)
 @example([1.0, np.nextafter(1.0, 0), np.nextafter(np.nextafter(1.0, 0), 0)], 1)
 def test_weights_that_do_not_rise_give_a_law_that_does_not_rise(weights, dimension):
     assert law(sorted(weights, reverse=True), None, dimension=dimension).is_monotone
@@ -329,10 +371,15 @@ def test_a_thousand_neighbouring_floats_do_not_rise():
 
 def test_weights_are_kept_in_proportion():
     weights = np.array([7.0, 1e-290, 3.0, 2.0])
-    for noise in [law(weights, 0.5), LatticeNoise.from_log_weights(np.log(weights), 0.5, step=0.25)]:
+    for noise in [
+        law(weights, 0.5),
+        LatticeNoise.from_log_weights(np.log(weights), 0.5, step=0.25),
+    ]:
         assert noise.pmf(np.arange(4)) / noise.pmf(0) == pytest.approx(weights / 7.0, rel=1e-13)
     high = LatticeNoise.from_log_weights(-np.arange(60) / 2.0, math.exp(-0.5), dimension=30)
-    assert high.log_pmf(np.arange(200)) - high.log_pmf(0) == pytest.approx(-np.arange(200) / 2.0, rel=1e-12, abs=1e-12)
+    assert high.log_pmf(np.arange(200)) - high.log_pmf(0) == pytest.approx(
+        -np.arange(200) / 2.0, rel=1e-12, abs=1e-12
+    )
 
 
 def test_inner_shells_too_small_for_a_float_are_empty_not_wrong():
@@ -358,7 +405,11 @@ def test_inner_shells_too_small_for_a_float_are_empty_not_wrong():
         ({"shell_masses": [float("inf"), 0.5]}, "shell_masses[0]", "inf"),
         ({"shell_masses": [0.0, 1e308, 1e308]}, "shell_masses[1]", "1e+308"),
         ({"shell_masses": [0.5, 0.4]}, "sum of shell_masses with the tail", "0.9"),
-        ({"shell_masses": [0.5, 0.5], "tail_ratio": 0.5}, "sum of shell_masses with the tail", "1.5"),
+        (
+            {"shell_masses": [0.5, 0.5], "tail_ratio": 0.5},
+            "sum of shell_masses with the tail",
+            "1.5",
+        ),
         ({"shell_masses": [0.5, 0.5 + 1e-8]}, "sum of shell_masses with the tail", "1.00000001"),
         ({"shell_masses": []}, "shell_masses", "[]"),
         ({"shell_masses": [[0.5, 0.5]]}, "shell_masses", "[[0.5, 0.5]]"),
@@ -462,7 +513,15 @@ def test_a_law_owns_its_masses_and_does_not_change():
         del noise.step
 
 
-@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, dataclasses.replace, lambda noise: pickle.loads(pickle.dumps(noise))])
+@pytest.mark.parametrize(
+    "clone",
+    [
+        copy.copy,
+        copy.deepcopy,
+        dataclasses.replace,
+        lambda noise: pickle.loads(pickle.dumps(noise)),
+    ],
+)
 @zoo
 def test_copies_are_equal_and_as_frozen(clone, noise):
     assert noise.std >= 0  # fills the cache that must not leak into the copy's identity
@@ -491,7 +550,9 @@ def test_equality_is_that_of_every_field():
 
 def test_plain_types_come_out():
     noise = LatticeNoise([1.0], None, np.float32(1), np.str_("integer"), np.int64(2))
-    assert [type(v) for v in (noise.step, noise.domain, noise.dimension, noise.variance, noise.std)] == [
+    assert [
+        type(v) for v in (noise.step, noise.domain, noise.dimension, noise.variance, noise.std)
+    ] == [
         float,
         str,
         int,
@@ -501,5 +562,8 @@ def test_plain_types_come_out():
 
 
 def test_repr_says_what_it_is():
-    assert repr(law([1.0], 0.5)) == "LatticeNoise(std=0.505181, domain='real', step=0.25, dimension=1, shells=0..0, tail_ratio=0.5)"
+    assert (
+        repr(law([1.0], 0.5))
+        == "LatticeNoise(std=0.505181, domain='real', step=0.25, dimension=1, shells=0..0, tail_ratio=0.5)"
+    )
     assert "no tail" in repr(law([1.0], None))

@@ -17,7 +17,9 @@ def test_every_processor_that_is_stood_for_can_import_numpy():
     """Names that numpy does not know, or may not turn off, would be a warning or an error."""
     for name, settings in processors.environments(every=True).items():
         code = "import numpy; numpy.linalg.inv(numpy.eye(3))"
-        found = subprocess.run([sys.executable, "-W", "error", "-c", code], env={**os.environ, **settings}, check=False)
+        found = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], env={**os.environ, **settings}, check=False
+        )
         assert found.returncode == 0, name
 
 
@@ -26,11 +28,22 @@ def test_units_are_taken_away():
     for settings in processors.environments().values():
         taken = set(settings.get("NPY_DISABLE_CPU_FEATURES", "").split())
         assert taken <= processors.units()
-    if taken := [settings for settings in processors.environments().values() if "NPY_DISABLE_CPU_FEATURES" in settings]:
+    if taken := [
+        settings
+        for settings in processors.environments().values()
+        if "NPY_DISABLE_CPU_FEATURES" in settings
+    ]:
         command = [sys.executable, "-c", "import processors; print(*processors.usable())"]
         for settings in taken:
             environment = {**os.environ, **settings}
-            found = subprocess.run(command, env=environment, cwd=processors.TESTS, capture_output=True, text=True, check=True)
+            found = subprocess.run(
+                command,
+                env=environment,
+                cwd=processors.TESTS,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             assert not set(found.stdout.split()) & set(settings["NPY_DISABLE_CPU_FEATURES"].split())
 
 
@@ -41,16 +54,31 @@ def project(tmp_path, monkeypatch):
     for package in covered.PACKAGES:
         folder = tmp_path / "leastnoise" / package
         folder.mkdir(parents=True)
-        (folder / "it.py").write_text("import sys\nif len(sys.argv) > 1:\n    x = 1\nelse:\n    x = 2\n", encoding="utf-8")
+        (folder / "it.py").write_text(
+            "import sys\nif len(sys.argv) > 1:\n    x = 1\nelse:\n    x = 2\n", encoding="utf-8"
+        )
     (tmp_path / "run.py").write_text(
-        "import runpy\n" + "".join(f"runpy.run_path('leastnoise/{package}/it.py')\n" for package in covered.PACKAGES),
+        "import runpy\n"
+        + "".join(
+            f"runpy.run_path('leastnoise/{package}/it.py')\n" for package in covered.PACKAGES
+        ),
         encoding="utf-8",
     )
     monkeypatch.chdir(tmp_path)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
 
     def run(*arguments: str) -> None:
-        command = [sys.executable, "-m", "coverage", "run", "--append", "--branch", "--source=leastnoise", "run.py", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "coverage",
+            "run",
+            "--append",
+            "--branch",
+            "--source=leastnoise",
+            "run.py",
+            *arguments,
+        ]
         subprocess.run(command, env=environment, check=True, capture_output=True)
 
     return run

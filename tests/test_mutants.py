@@ -22,7 +22,9 @@ def test_every_mutant_changes_one_place_and_names_tests_that_exist(mutants):
     assert len(mutants.MUTANTS) >= 40
     for mutant in mutants.MUTANTS:
         text = (ROOT / "src" / "leastnoise" / mutant.file).read_text(encoding="utf-8")
-        assert text.count(mutant.original) == 1, f"Anchor the mutant of {mutant.file} anew: {mutant.original!r}"
+        assert text.count(mutant.original) == 1, (
+            f"Anchor the mutant of {mutant.file} anew: {mutant.original!r}"
+        )
         assert mutant.mutated != mutant.original
         assert all((ROOT / "tests" / name).is_file() for name in mutant.tests)
 
@@ -33,7 +35,9 @@ def test_a_wrong_count_of_shells_is_noticed_and_a_comment_is_not(mutants):
     outcome = mutants.judged(wrong)
     assert outcome.killed
     assert outcome.by.startswith("test_")
-    harmless = replace(wrong, original="Shells of the integer lattice", mutated="Shells, of the integer lattice")
+    harmless = replace(
+        wrong, original="Shells of the integer lattice", mutated="Shells, of the integer lattice"
+    )
     assert not mutants.judged(harmless).killed
 
 
@@ -41,6 +45,10 @@ def test_what_cannot_be_judged_is_an_error(mutants, tmp_path):
     mutant = mutants.MUTANTS[0]
     with pytest.raises(LookupError, match="0 times, not once"):
         mutants.applied(replace(mutant, original="nowhere to be found"), tmp_path)
-    broken = replace(mutant, original="from __future__ import annotations", mutated="from __future__ import nothing")
+    broken = replace(
+        mutant,
+        original="from __future__ import annotations",
+        mutated="from __future__ import nothing",
+    )
     with pytest.raises(RuntimeError, match="cannot be imported"):
         mutants.judged(broken)

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.portable
 def as_counts(pairs):
     """{(i, j): N_ij}; the pairs of one answer come point by point."""
     counts = {}
-    for i, j, log_count in zip(pairs.i.tolist(), pairs.j.tolist(), pairs.log_count.tolist(), strict=True):
+    for i, j, log_count in zip(
+        pairs.i.tolist(), pairs.j.tolist(), pairs.log_count.tolist(), strict=True
+    ):
         assert math.exp(log_count) == pytest.approx(round(math.exp(log_count)), rel=1e-12)
         counts[i, j] = counts.get((i, j), 0) + round(math.exp(log_count))
     return counts
@@ -34,7 +36,9 @@ def test_corner_pairs_by_enumeration(dimension, last, shift):
     }
 
 
-@pytest.mark.parametrize("shift", [(2, 1), (0, 3), (-2, 1), (1, 1, 0), (2, 0, 1), (-1, -1, -1), (0, 0, 1, 2)])
+@pytest.mark.parametrize(
+    "shift", [(2, 1), (0, 3), (-2, 1), (1, 1, 0), (2, 0, 1), (-1, -1, -1), (0, 0, 1, 2)]
+)
 def test_any_shift_by_enumeration(shift):
     last = {2: 7, 3: 4, 4: 3}[len(shift)]
     assert as_counts(overlap.shifted_pairs(shift, last)) == reference.enumerated_pairs(shift, last)
@@ -42,7 +46,9 @@ def test_any_shift_by_enumeration(shift):
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_the_two_ways_to_count_agree_on_the_corner(dimension):
-    assert as_counts(overlap.shifted_pairs((2,) * dimension, 9)) == as_counts(overlap.corner_pairs(dimension, 2, 9))
+    assert as_counts(overlap.shifted_pairs((2,) * dimension, 9)) == as_counts(
+        overlap.corner_pairs(dimension, 2, 9)
+    )
     assert as_counts(overlap.shifted_pairs((-3,), 9)) == as_counts(overlap.corner_pairs(1, 3, 9))
 
 
@@ -55,7 +61,9 @@ def test_corner_counts_against_big_integers(dimension, shift):
     i, j = np.array(pairs).T
     exact = [math.log(reference.pair_count(dimension, shift, a, b)) for a, b in pairs]
     # A logarithm of size L cannot be closer than L·2^-53; for d = 2 a count of 2 is the difference of logarithms near 33.
-    assert overlap.log_pair_count(dimension, shift, i, j) == pytest.approx(exact, rel=1e-15, abs=2e-14)
+    assert overlap.log_pair_count(dimension, shift, i, j) == pytest.approx(
+        exact, rel=1e-15, abs=2e-14
+    )
 
 
 @pytest.mark.parametrize(("dimension", "shift"), [(1, 3), (2, 1), (2, 5), (5, 4), (30, 2)])
@@ -77,7 +85,10 @@ def test_shells_too_small_to_meet_share_nothing(dimension):
 
 @pytest.mark.parametrize(("dimension", "shift"), [(1, 4), (2, 3), (3, 2), (4, 1)])
 def test_box_shifts_are_all_shifts_up_to_signs_and_order(dimension, shift):
-    every = {tuple(sorted(abs(a) for a in v)) for v in itertools.product(range(-shift, shift + 1), repeat=dimension)}
+    every = {
+        tuple(sorted(abs(a) for a in v))
+        for v in itertools.product(range(-shift, shift + 1), repeat=dimension)
+    }
     found = list(overlap.box_shifts(dimension, shift))
     assert len(found) == len(set(found))
     assert {tuple(sorted(v)) for v in found} == every - {(0,) * dimension}

@@ -16,7 +16,17 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from leastnoise import PrivacyLoss, cube, design, discrete_gaussian, discrete_laplace, gaussian, laplace, plots, staircase
+from leastnoise import (
+    PrivacyLoss,
+    cube,
+    design,
+    discrete_gaussian,
+    discrete_laplace,
+    gaussian,
+    laplace,
+    plots,
+    staircase,
+)
 from leastnoise.designer.compare import Row, compare
 from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError, UnsupportedError
@@ -54,19 +64,33 @@ def no_figure_is_left_open():
 
 def lines(ax):
     """Every labelled line of the axes, as (x, y)."""
-    return {line.get_label(): line.get_xydata().T for line in ax.get_lines() if not line.get_label().startswith("_")}
+    return {
+        line.get_label(): line.get_xydata().T
+        for line in ax.get_lines()
+        if not line.get_label().startswith("_")
+    }
 
 
 def released(kinds=("mean", "mean"), groups=("", ""), factor=2.0):
     statistics = tuple(
-        Statistic(kind, name=f"s{i}", column="x", lower=0, upper=10 * (i + 1), pitch=1, missing=1, public_n=100)
+        Statistic(
+            kind,
+            name=f"s{i}",
+            column="x",
+            lower=0,
+            upper=10 * (i + 1),
+            pitch=1,
+            missing=1,
+            public_n=100,
+        )
         if kind == "mean"
         else Statistic("count", name=f"s{i}")
         for i, kind in enumerate(kinds)
     )
     plan = Plan("made", None, "replace", statistics, 1.0, DELTA, one_row_per_person=True)
     rows = tuple(
-        ReleasedRow(f"s{i}", kind, group, 4.0, 0.5, 1.0) for i, (kind, group) in enumerate(zip(kinds, groups, strict=True))
+        ReleasedRow(f"s{i}", kind, group, 4.0, 0.5, 1.0)
+        for i, (kind, group) in enumerate(zip(kinds, groups, strict=True))
     )
     mechanism = SimpleNamespace(gaussian_factor=factor)
     return SimpleNamespace(plan=plan, rows=rows, mechanism=mechanism, epsilon=1.0, delta=DELTA)
@@ -78,9 +102,15 @@ PICTURES = {
     "privacy_curves": lambda best, ax: plots.privacy_curves(best, deltas=(1e-8, 1e-6, 1e-4), ax=ax),
     "epsilon_by_compositions": lambda best, ax: plots.epsilon_by_compositions(best, most=5, ax=ax),
     "privacy_loss": lambda best, ax: plots.privacy_loss(best, ax=ax),
-    "sigma_by_epsilon": lambda best, ax: plots.sigma_by_epsilon(delta=DELTA, sigmas=[4.0, 8.0], ax=ax),
-    "batch_comparison": lambda best, ax: plots.batch_comparison(delta=DELTA, sigma=8.0, batches=(1, 5), ax=ax),
-    "comparison": lambda best, ax: plots.comparison([Row("optimised", 1.0, 8.0), Row("Gaussian", 1.2, 9.0)], ax=ax),
+    "sigma_by_epsilon": lambda best, ax: plots.sigma_by_epsilon(
+        delta=DELTA, sigmas=[4.0, 8.0], ax=ax
+    ),
+    "batch_comparison": lambda best, ax: plots.batch_comparison(
+        delta=DELTA, sigma=8.0, batches=(1, 5), ax=ax
+    ),
+    "comparison": lambda best, ax: plots.comparison(
+        [Row("optimised", 1.0, 8.0), Row("Gaussian", 1.2, 9.0)], ax=ax
+    ),
     "error_bars": lambda best, ax: plots.error_bars([1.0, 2.0], best.noise, ax=ax),
     "release_bars": lambda best, ax: plots.release_bars(released(), ax=ax),
 }
@@ -169,7 +199,11 @@ def test_a_joint_design_counts_draws(joint, ax):
 
 
 def test_epsilon_by_compositions(ax):
-    found = lines(plots.epsilon_by_compositions({"Gaussian": gaussian(8.0)}, delta=DELTA, most=3, sensitivity=2.0, ax=ax))
+    found = lines(
+        plots.epsilon_by_compositions(
+            {"Gaussian": gaussian(8.0)}, delta=DELTA, most=3, sensitivity=2.0, ax=ax
+        )
+    )
     expected = [PrivacyLoss.of(gaussian(8.0), 2.0).compose(n).epsilon(DELTA) for n in (1, 2, 3)]
     assert found["Gaussian"][0].tolist() == [1, 2, 3]
     assert found["Gaussian"][1] == pytest.approx(expected)
@@ -217,9 +251,13 @@ def test_batches(ax):
     found = lines(plots.batch_comparison(delta=DELTA, sigma=8.0, batches=(1, 5), ax=ax))
     together = [design(delta=DELTA, sigma=8.0, batch=d) for d in (1, 5)]
     alone = [design(delta=DELTA, sigma=8.0, compositions=d) for d in (1, 5)]
-    assert found["our design, all together"][1] == pytest.approx([best.epsilon for best in together])
+    assert found["our design, all together"][1] == pytest.approx(
+        [best.epsilon for best in together]
+    )
     assert found["our design, one by one"][1] == pytest.approx([best.epsilon for best in alone])
-    assert found["Gaussian noise on each"][1] == pytest.approx([best.rivals["Gaussian"] for best in together])
+    assert found["Gaussian noise on each"][1] == pytest.approx(
+        [best.rivals["Gaussian"] for best in together]
+    )
     saved = 1.0 - together[1].epsilon / together[1].rivals["Gaussian"]
     assert f"−{100 * saved:.0f} %" in [text.get_text() for text in ax.texts]
 
@@ -230,7 +268,9 @@ def test_comparison_bars(ax, by):
     plots.comparison(rows, by=by, ax=ax)
     expected = [row.epsilon_at_sigma if by == "epsilon" else row.sigma_at_epsilon for row in rows]
     drawn = [bar.get_width() for bar in ax.patches]
-    assert drawn == pytest.approx([value if np.isfinite(value) else 0.0 for value in expected if value is not None])
+    assert drawn == pytest.approx(
+        [value if np.isfinite(value) else 0.0 for value in expected if value is not None]
+    )
     assert ax.get_yticklabels()[0].get_text() == rows[0].name
     said = [text.get_text() for text in ax.texts]
     assert ("infinite: no guarantee at this δ" in said) == (by == "epsilon")
@@ -255,7 +295,9 @@ def test_a_law_that_can_reveal_everything_is_drawn(ax):
     found = lines(plots.privacy_loss(uniform, ax=ax))["noise"]
     assert found[1][-1] == pytest.approx(1 / 11)
     ax.clear()
-    plots.epsilon_by_compositions({"uniform": uniform, "Laplace": laplace(3.0)}, delta=DELTA, most=3, ax=ax)
+    plots.epsilon_by_compositions(
+        {"uniform": uniform, "Laplace": laplace(3.0)}, delta=DELTA, most=3, ax=ax
+    )
     assert ax.get_legend_handles_labels()[1] == ["uniform: infinite", "Laplace"]
 
 
@@ -278,7 +320,10 @@ def test_nothing_to_draw_is_refused(draw, words):
 
 def test_dollar_signs_in_names_are_letters(ax):
     plots.error_bars([1.0, 2.0], gaussian(1.0), names=["$5$ or less", "b" * 60], ax=ax)
-    assert [label.get_text() for label in ax.get_yticklabels()] == [r"\$5\$ or less", "b" * 39 + "…"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        r"\$5\$ or less",
+        "b" * 39 + "…",
+    ]
 
 
 def test_error_bars_are_the_interval(best, ax):
@@ -293,7 +338,9 @@ def test_error_bars_are_the_interval(best, ax):
 def test_release_bars_of_means_lie_between_their_bounds(ax):
     plots.release_bars(released(), true={("s0", ""): 5.0}, ax=ax)
     _, container = ax.containers
-    assert container.lines[0].get_xdata() == pytest.approx([40.0, 20.0])  # 4 of 10, 4 of 20, in percent
+    assert container.lines[0].get_xdata() == pytest.approx(
+        [40.0, 20.0]
+    )  # 4 of 10, 4 of 20, in percent
     ends = [np.asarray(segment)[:, 0] for segment in container.lines[2][0].get_segments()]
     assert ends[0] == pytest.approx([30.0, 50.0])
     assert ax.patches[0].get_width() == pytest.approx(2 * 10 * gaussian(2.0 * 0.5).interval(0.95))
@@ -323,7 +370,9 @@ def test_names_are_text_and_not_mathematics(ax):
     plots.release_bars(SimpleNamespace(**{**vars(made), "rows": tuple(odd)}), ax=ax)
     ax.figure.canvas.draw()
     assert ax.get_yticklabels()[0].get_text().count(r"\$") == 3
-    sheet = plots.account_sheet("$a_$^$.json" + 50 * "x", gaussian(8.0), delta=DELTA, sensitivity=1.0, draws=1)
+    sheet = plots.account_sheet(
+        "$a_$^$.json" + 50 * "x", gaussian(8.0), delta=DELTA, sensitivity=1.0, draws=1
+    )
     sheet.figure.canvas.draw()
     assert sheet.figure.get_suptitle().startswith(r"\$a_\$^\$.json")
 
@@ -331,7 +380,10 @@ def test_names_are_text_and_not_mathematics(ax):
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".PNG"])
 def test_sheets_are_saved_by_their_suffix_and_are_the_same_every_time(best, tmp_path, suffix):
     starts = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
-    rows = [Row("optimised", best.epsilon, 8.0), *(Row(name, e, None) for name, e in best.rivals.items())]
+    rows = [
+        Row("optimised", best.epsilon, 8.0),
+        *(Row(name, e, None) for name, e in best.rivals.items()),
+    ]
     paths = [tmp_path / f"{i}{suffix}" for i in range(2)]
     for path in paths:
         plots.compare_sheet(rows, sigma=8.0, delta=DELTA).save(path)
@@ -343,7 +395,9 @@ def test_whole_pictures(best, joint, tmp_path):
     made = [
         plots.design_sheet(best),
         plots.design_sheet(joint),
-        plots.account_sheet("discrete-gaussian", discrete_gaussian(3.0), delta=DELTA, sensitivity=1.0, draws=3),
+        plots.account_sheet(
+            "discrete-gaussian", discrete_gaussian(3.0), delta=DELTA, sensitivity=1.0, draws=3
+        ),
         plots.release_sheet(released()),
     ]
     for i, sheet in enumerate(made):
@@ -361,7 +415,9 @@ def test_colours_and_dashes_tell_laws_apart():
         assert style.line(spelled) == style.line("Gaussian")
 
 
-@pytest.mark.parametrize(("value", "text"), [(1e-6, "10⁻⁶"), (1e-10, "10⁻¹⁰"), (2e-6, "2e-06"), (1.0, "10⁰")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(1e-6, "10⁻⁶"), (1e-10, "10⁻¹⁰"), (2e-6, "2e-06"), (1.0, "10⁰")]
+)
 def test_powers_of_ten(value, text):
     assert style.power_of_ten(value) == text
 

@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "optional-dependencies"
+]
 INSTALL = re.compile(r'pip install "\.\[([\w,-]+)\]"')
 
 
@@ -24,14 +26,18 @@ def commands(path):
     """The lines of the blocks without a language, or of shell, of a page."""
     text = path.read_text(encoding="utf-8")
     blocks = re.findall(r"^```([^\n`]*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-    return [line for language, body in blocks if language in ("", "sh") for line in body.splitlines()]
+    return [
+        line for language, body in blocks if language in ("", "sh") for line in body.splitlines()
+    ]
 
 
 @pytest.fixture
 def copy(tmp_path):
     """What somebody has who copied the repository and nothing beside it."""
     place = tmp_path / "somewhere" / "leastnoise"
-    shutil.copytree(ROOT / "examples", place / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "examples", place / "examples", ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copy(ROOT / "README.md", place)
     return place
 
@@ -41,7 +47,9 @@ def run(line, folder):
     assert program == "leastnoise"
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "leastnoise", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
 
 
 def test_every_command_of_the_readme_runs(copy):
@@ -64,13 +72,17 @@ def test_every_command_of_the_readme_runs(copy):
 
 
 def test_every_target_of_the_readme_is_there():
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    targets = re.findall(
+        r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     for line in commands(ROOT / "README.md"):
         if line.startswith("make "):
             assert line.split()[1] in targets
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+)
 def test_lines_work_in_every_shell_and_from_a_clone(path):
     """cmd.exe knows neither single quotes nor #; extras are those of this repository."""
     for line in commands(path):
@@ -104,9 +116,19 @@ def test_every_plan_that_declares_a_table_is_released_in_a_plain_copy(copy, plan
     declared = tomllib.loads(plan.read_text(encoding="utf-8"))
     assert "delta" not in declared  # its share of the ledger's, whatever that is
     dataset = declared.get("dataset", declared["name"])
-    assert run(f"leastnoise ledger open budget.ledger {dataset} --epsilon 2 --delta 1e-6 --releases 3", copy).returncode == 0
-    previewed = run(f"leastnoise release examples/{plan.name} --ledger budget.ledger --preview", copy)
-    done = run(f"leastnoise release examples/{plan.name} --ledger budget.ledger --out numbers.csv", copy)
+    assert (
+        run(
+            f"leastnoise ledger open budget.ledger {dataset} --epsilon 2 --delta 1e-6 --releases 3",
+            copy,
+        ).returncode
+        == 0
+    )
+    previewed = run(
+        f"leastnoise release examples/{plan.name} --ledger budget.ledger --preview", copy
+    )
+    done = run(
+        f"leastnoise release examples/{plan.name} --ledger budget.ledger --out numbers.csv", copy
+    )
     if "source" in declared:
         assert "FAIL" not in previewed.stdout
         assert done.returncode == 0, done.stderr
@@ -121,8 +143,13 @@ def test_a_plan_whose_table_is_not_there_says_which_and_spends_nothing(copy):
     pytest.importorskip("ibis")
     pytest.importorskip("click")
     (copy / "examples" / "heart.csv").unlink()
-    assert run("leastnoise ledger open budget.ledger heart --epsilon 2 --delta 1e-6", copy).returncode == 0
-    previewed = run("leastnoise release examples/release_heart.toml --ledger budget.ledger --preview", copy)
+    assert (
+        run("leastnoise ledger open budget.ledger heart --epsilon 2 --delta 1e-6", copy).returncode
+        == 0
+    )
+    previewed = run(
+        "leastnoise release examples/release_heart.toml --ledger budget.ledger --preview", copy
+    )
     assert previewed.returncode == 0
     assert "the release would FAIL, at no cost. There is no file" in previewed.stdout
     done = run("leastnoise release examples/release_heart.toml --ledger budget.ledger", copy)
@@ -130,7 +157,10 @@ def test_a_plan_whose_table_is_not_there_says_which_and_spends_nothing(copy):
     assert "There is no file" in done.stderr
     assert "heart.csv" in done.stderr
     assert "Traceback" not in done.stderr
-    assert json.loads(run("leastnoise ledger show budget.ledger --json", copy).stdout)["releases"] == []
+    assert (
+        json.loads(run("leastnoise ledger show budget.ledger --json", copy).stdout)["releases"]
+        == []
+    )
 
 
 # Notebooks
@@ -139,7 +169,10 @@ def test_a_plan_whose_table_is_not_there_says_which_and_spends_nothing(copy):
 def distributions(extras):
     """The names of all that is installed with these extras, and with what that needs."""
     requirements = pytest.importorskip("packaging.requirements")
-    left, found = [requirements.Requirement(line) for extra in extras for line in EXTRAS[extra]], set()
+    left, found = (
+        [requirements.Requirement(line) for extra in extras for line in EXTRAS[extra]],
+        set(),
+    )
     left += [requirements.Requirement(line) for line in ("numpy", "scipy")]
     seen = set()
     while left:
@@ -149,7 +182,9 @@ def distributions(extras):
             continue
         seen.add(key)
         if key[0] == "leastnoise":
-            left += [requirements.Requirement(line) for extra in one.extras for line in EXTRAS[extra]]
+            left += [
+                requirements.Requirement(line) for extra in one.extras for line in EXTRAS[extra]
+            ]
             continue
         found.add(key[0])
         try:
@@ -197,5 +232,7 @@ def test_a_notebook_runs_with_the_extras_that_it_names_and_nothing_else(name, tm
     assert {"duckdb", "matplotlib", "pytest"} & set(forbidden)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-W", "ignore", "-c", RUN, json.dumps(forbidden), str(path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -39,7 +39,16 @@ def after(text, words):
 @pytest.mark.parametrize("sigma", [8.0, 8.02, 7.77, 3.21])
 def test_account_rounds_bounds_outwards(sigma):
     said = run(
-        "account", "gaussian", "--sigma", sigma, "--compositions", 10, "--delta", "1.0000004e-6", "--sensitivity", "1.9999996"
+        "account",
+        "gaussian",
+        "--sigma",
+        sigma,
+        "--compositions",
+        10,
+        "--delta",
+        "1.0000004e-6",
+        "--sensitivity",
+        "1.9999996",
     )
     bounds = PrivacyLoss.of(gaussian(sigma), 1.9999996).compose(10).epsilon_bounds(1.0000004e-6)
     assert after(said, "epsilon = ") >= bounds.upper
@@ -57,7 +66,17 @@ def test_perturb_and_designs_say_no_less_than_they_cost(tmp_path):
     assert after(repr(best), "epsilon=") >= best.epsilon
     assert after(repr(best), "sensitivity=") <= best.sensitivity
     file = tmp_path / "noise.json"
-    run("design", "--delta", "1.0000004e-6", "--epsilon", "0.99999996", "--sensitivity", "1.9999996", "--out", file)
+    run(
+        "design",
+        "--delta",
+        "1.0000004e-6",
+        "--epsilon",
+        "0.99999996",
+        "--sensitivity",
+        "1.9999996",
+        "--out",
+        file,
+    )
     stated = read_artefact(file).guarantee
     done = CliRunner().invoke(main, ["perturb", str(file)], input="1\n", prog_name="leastnoise")
     assert done.exit_code == 0
@@ -103,5 +122,9 @@ def test_the_explorer_says_no_odds_below_delta():
     assert odds(1e-6) == "1 in 1,000,000"
     for delta in (1e-6 * (1 + 1e-10), 3.00001e-7, 1 / 3):
         said = odds(delta)
-        stated = 1.0 / float(said.removeprefix("1 in ").replace(",", "")) if said.startswith("1 in") else float(said)
+        stated = (
+            1.0 / float(said.removeprefix("1 in ").replace(",", ""))
+            if said.startswith("1 in")
+            else float(said)
+        )
         assert stated >= delta

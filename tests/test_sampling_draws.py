@@ -16,12 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastnoise
-from leastnoise import InvalidParameterError, LatticeNoise, UnsupportedError, cube, discrete_gaussian, generalized_gaussian, laplace
+from leastnoise import (
+    InvalidParameterError,
+    LatticeNoise,
+    UnsupportedError,
+    cube,
+    discrete_gaussian,
+    generalized_gaussian,
+    laplace,
+)
 from leastnoise.sampling import InsecureSeededEntropy, OperatingSystemEntropy, draw, exact, release
 from leastnoise.sampling.draws import unit
 from leastnoise.steps import exact_step, public_pitch
 
-SILENT = LatticeNoise([1.0], None, domain="integer")  # no noise at all: what is released is what was rounded
+SILENT = LatticeNoise(
+    [1.0], None, domain="integer"
+)  # no noise at all: what is released is what was rounded
 INTEGER = exact(discrete_gaussian(8.0), delta=1e-6)
 REAL = exact(generalized_gaussian(8.0, 1.5), delta=1e-6)
 DYADIC = exact(generalized_gaussian(2.0, 2.0, step=1 / 16), delta=1e-6)
@@ -31,7 +41,9 @@ JOINT = exact(cube(8.0, 10), delta=1e-6)
 class Counted:
     """Counts the bytes and the one-bits that are consumed."""
 
-    def __init__(self, source: OperatingSystemEntropy | InsecureSeededEntropy, spoil: int = 0) -> None:
+    def __init__(
+        self, source: OperatingSystemEntropy | InsecureSeededEntropy, spoil: int = 0
+    ) -> None:
         self.source, self.bytes, self.ones, self.spoil = source, 0, 0, spoil
 
     @property
@@ -41,7 +53,11 @@ class Counted:
     def take(self, count: int) -> bytes:
         taken = np.frombuffer(self.source.take(count), dtype=np.uint8) | self.spoil
         self.bytes += count
-        self.ones += int(np.bitwise_count(taken).sum()) if hasattr(np, "bitwise_count") else int(np.unpackbits(taken).sum())
+        self.ones += (
+            int(np.bitwise_count(taken).sum())
+            if hasattr(np, "bitwise_count")
+            else int(np.unpackbits(taken).sum())
+        )
         return taken.astype(np.uint8).tobytes()
 
 
@@ -85,7 +101,11 @@ def test_no_other_generator_in_the_package() -> None:
     for file in home.rglob("*.py"):
         if file.relative_to(home).parts[0] == "paper":
             continue  # the reproduction simulates errors with seeded draws; it releases nothing
-        assert not re.search(r"np\.random|numpy\.random|^import random|^from random", file.read_text(encoding="utf-8"), re.M), file
+        assert not re.search(
+            r"np\.random|numpy\.random|^import random|^from random",
+            file.read_text(encoding="utf-8"),
+            re.M,
+        ), file
 
 
 @pytest.mark.parametrize(
@@ -147,7 +167,12 @@ def test_noise_in_a_bin_is_symmetric() -> None:
     assert abs(place.mean()) < 5 * 2**16 / math.sqrt(3 * 100_000)
 
 
-@given(st.floats(-1e15, 1e15) | st.fractions() | st.integers() | st.decimals(allow_nan=False, allow_infinity=False, places=20))
+@given(
+    st.floats(-1e15, 1e15)
+    | st.fractions()
+    | st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False, places=20)
+)
 def test_rounding_is_the_floor_of_x_plus_a_half(answer: Any) -> None:
     expected = math.floor(Fraction(answer) + Fraction(1, 2))
     assert release(SILENT, [answer]).integers.tolist() == [expected]
@@ -162,7 +187,9 @@ def test_halves_go_up_for_every_type() -> None:
     assert release(SILENT, np.array(halves, dtype=np.float32)).integers.tolist() == expected
     assert release(SILENT, halves).integers.tolist() == expected
     assert release(SILENT, [Decimal(str(half)) for half in halves]).integers.tolist() == expected
-    nearly = np.array([np.nextafter(0.5, 0.0), np.nextafter(-0.5, -1.0), -5e-324, 5e-324, 2.0**53 - 1])
+    nearly = np.array(
+        [np.nextafter(0.5, 0.0), np.nextafter(-0.5, -1.0), -5e-324, 5e-324, 2.0**53 - 1]
+    )
     assert release(SILENT, nearly).integers.tolist() == [0, -1, 0, 0, 2**53 - 1]
 
 
@@ -172,19 +199,29 @@ def test_halves_go_up_for_every_type() -> None:
     law=st.sampled_from([REAL, DYADIC]),
 )
 def test_rounding_commutes_with_the_lattice(a: float, steps: int, law: LatticeNoise) -> None:
-    here = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
+    here = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1), not_private=True).integers[
+        0
+    ]
     moved = Fraction(a) + steps * public_pitch(law.step, law.domain)
     there = release(law, [moved], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
     assert there - here == 2 * steps
 
 
-@given(a=st.floats(-1e3, 1e3), shift=st.fractions(min_value=-1, max_value=1), m=st.sampled_from([3, 7, 10, 49]))
+@given(
+    a=st.floats(-1e3, 1e3),
+    shift=st.fractions(min_value=-1, max_value=1),
+    m=st.sampled_from([3, 7, 10, 49]),
+)
 def test_rounding_costs_no_sensitivity(a: float, shift: Fraction, m: int) -> None:
     """Answers at most 1 apart are at most m bins apart, although 1/m is not a floating-point number."""
     law = LatticeNoise([1.0], None, step=1.0 / m)
     assert m * exact_step(law.step) >= 1
-    one = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
-    other = release(law, [Fraction(a) + shift], entropy=InsecureSeededEntropy(1), not_private=True).integers[0]
+    one = release(law, [Fraction(a)], entropy=InsecureSeededEntropy(1), not_private=True).integers[
+        0
+    ]
+    other = release(
+        law, [Fraction(a) + shift], entropy=InsecureSeededEntropy(1), not_private=True
+    ).integers[0]
     assert abs(one - other) <= m * 2**17
 
 
@@ -213,9 +250,14 @@ def test_decimals_are_exact() -> None:
 
 def test_no_overflow() -> None:
     huge = [10**30, -(10**30), 2**63 - 1, -(2**63), 0]
-    assert [abs(int(b) - a) < 100 for a, b in zip(huge, release(INTEGER, huge).integers, strict=True)] == [True] * 5
+    assert [
+        abs(int(b) - a) < 100 for a, b in zip(huge, release(INTEGER, huge).integers, strict=True)
+    ] == [True] * 5
     edges = np.array([2**63 - 1, -(2**63)])
-    assert [abs(int(b) - int(a)) < 100 for a, b in zip(edges, release(INTEGER, edges).integers, strict=True)] == [True] * 2
+    assert [
+        abs(int(b) - int(a)) < 100
+        for a, b in zip(edges, release(INTEGER, edges).integers, strict=True)
+    ] == [True] * 2
     unsigned = np.array([2**64 - 1], dtype=np.uint64)
     assert abs(int(release(INTEGER, unsigned).integers[0]) - (2**64 - 1)) < 100
     top = float(np.finfo(np.float64).max)
@@ -301,7 +343,9 @@ def test_low_order_bits_betray_the_naive_laplace_but_not_ours() -> None:
 def test_a_float_output_shows_its_place_and_nothing_else() -> None:
     """Where the step is no floating-point number the low bits of outputs vary, but they are a function of the place."""
     for answer in (0.0, 1.0, 0.1):
-        released = release(REAL, np.full(10_000, answer), entropy=InsecureSeededEntropy(14), not_private=True)
+        released = release(
+            REAL, np.full(10_000, answer), entropy=InsecureSeededEntropy(14), not_private=True
+        )
         expected = [float(int(n) * unit(REAL)) for n in released.integers]
         assert released.floats().tolist() == expected
 
@@ -321,9 +365,19 @@ def test_more_shells_than_the_tables_can_hold_are_refused(monkeypatch: pytest.Mo
 
 
 def test_huge_single_answers_and_ragged_lists() -> None:
-    assert np.asarray(release(REAL, 1e308, entropy=InsecureSeededEntropy(1), not_private=True).floats()).shape == ()
+    assert (
+        np.asarray(
+            release(REAL, 1e308, entropy=InsecureSeededEntropy(1), not_private=True).floats()
+        ).shape
+        == ()
+    )
     with pytest.raises(InvalidParameterError, match="answers=<not shown>"):
-        release(REAL, [np.zeros((2, 2)), np.zeros((2, 3))], entropy=InsecureSeededEntropy(1), not_private=True)
+        release(
+            REAL,
+            [np.zeros((2, 2)), np.zeros((2, 3))],
+            entropy=InsecureSeededEntropy(1),
+            not_private=True,
+        )
 
 
 def test_the_type_of_what_is_released_does_not_show_the_answer() -> None:
@@ -353,6 +407,11 @@ class Heir(OperatingSystemEntropy):
 def test_only_the_operating_system_carries_its_name() -> None:
     assert draw(INTEGER, 3).entropy == release(INTEGER, [1]).entropy == "operating system"
     for source in (Pretender(), Heir()):
-        for drawn in (draw(INTEGER, 3, entropy=source), release(INTEGER, [1], entropy=source, not_private=True)):
-            assert drawn.entropy == f"CUSTOM source {type(source).__name__}: not known to be private"
+        for drawn in (
+            draw(INTEGER, 3, entropy=source),
+            release(INTEGER, [1], entropy=source, not_private=True),
+        ):
+            assert (
+                drawn.entropy == f"CUSTOM source {type(source).__name__}: not known to be private"
+            )
     assert draw(INTEGER, 3, entropy=InsecureSeededEntropy(1)).entropy.startswith("INSECURE seed 1")

@@ -74,7 +74,9 @@ def symmetry(counts: np.ndarray) -> float:
     left, right = counts[:REACH][::-1], counts[REACH + 1 :]
     both = left + right
     held = both >= 20
-    return float(stats.chi2.sf(np.sum((left - right)[held] ** 2 / both[held]), np.count_nonzero(held)))
+    return float(
+        stats.chi2.sf(np.sum((left - right)[held] ** 2 / both[held]), np.count_nonzero(held))
+    )
 
 
 def moments(counts: np.ndarray, x: np.ndarray, p: np.ndarray) -> float:
@@ -83,7 +85,9 @@ def moments(counts: np.ndarray, x: np.ndarray, p: np.ndarray) -> float:
     for power in (1, 2):
         mean = math.fsum(p * x.astype(float) ** power)
         deviation = math.sqrt(math.fsum(p * x.astype(float) ** (2 * power)) - mean**2)
-        z.append(abs(float(counts @ x.astype(float) ** power) / N - mean) / deviation * math.sqrt(N))
+        z.append(
+            abs(float(counts @ x.astype(float) ** power) / N - mean) / deviation * math.sqrt(N)
+        )
     return min(1.0, 4.0 * float(stats.norm.sf(max(z))))
 
 
@@ -156,7 +160,9 @@ def test_the_privacy_loss_of_a_steeper_law_fails_the_log_ratio(case: Case) -> No
     moved = 0.06 * masses[k]
     masses[k - 1] += moved
     masses[k] -= moved
-    found = p_values(counts_of(LatticeNoise(masses, None, law.step, law.domain), case.seed + 3), law, case.shift)
+    found = p_values(
+        counts_of(LatticeNoise(masses, None, law.step, law.domain), case.seed + 3), law, case.shift
+    )
     assert found["log-ratio"] < REJECTED, found
     assert found["tail"] > ACCEPTED
 
@@ -172,14 +178,21 @@ def joint_p_values(points: np.ndarray) -> dict[str, float]:
     radius = np.bincount(np.abs(points).max(axis=1), minlength=CUBE.last + 1)[: CUBE.last + 1]
     expected = CUBE.shell_masses * points.shape[0]
     heavy = expected >= 20.0
-    seen, wanted = np.append(radius[heavy], radius[~heavy].sum()), np.append(expected[heavy], expected[~heavy].sum())
+    seen, wanted = (
+        np.append(radius[heavy], radius[~heavy].sum()),
+        np.append(expected[heavy], expected[~heavy].sum()),
+    )
     z_mean = np.abs(points.mean(axis=0)) / math.sqrt(CUBE.variance / CUBE.step**2 / points.shape[0])
     square = points.astype(float) ** 2
     target = CUBE.variance / CUBE.step**2 - 1.0 / 12.0
-    z_square = np.abs(square.mean(axis=0) - target) / (square.std(axis=0) / math.sqrt(points.shape[0]))
+    z_square = np.abs(square.mean(axis=0) - target) / (
+        square.std(axis=0) / math.sqrt(points.shape[0])
+    )
     inside = np.count_nonzero(np.abs(points) <= 100, axis=0)
     share = 1.0 - 2.0 * float(CUBE.ccdf(100.5 * CUBE.step))
-    z_inside = np.abs(inside - share * points.shape[0]) / math.sqrt(points.shape[0] * share * (1.0 - share))
+    z_inside = np.abs(inside - share * points.shape[0]) / math.sqrt(
+        points.shape[0] * share * (1.0 - share)
+    )
     return {
         "radius": float(stats.chi2.sf(np.sum((seen - wanted) ** 2 / wanted), seen.size - 1)),
         "means": min(1.0, 20.0 * float(stats.norm.sf(z_mean.max()))),

@@ -65,9 +65,15 @@ def test_the_table_is_the_law(law: LatticeNoise) -> None:
     found = {value: Fraction(units, 1 << table.bits) for value, units in table.units().items()}
     masses = [Fraction(float(mass)) for mass in law.shell_masses]
     if faces is None:
-        assert found == {x: masses[abs(x)] / (1 if x == 0 else 2) for x in range(-law.last, law.last + 1) if masses[abs(x)]}
+        assert found == {
+            x: masses[abs(x)] / (1 if x == 0 else 2)
+            for x in range(-law.last, law.last + 1)
+            if masses[abs(x)]
+        }
     else:
-        assert {int(faces.radii[row]): mass for row, mass in found.items()} == {k: mass for k, mass in enumerate(masses) if mass}
+        assert {int(faces.radii[row]): mass for row, mass in found.items()} == {
+            k: mass for k, mass in enumerate(masses) if mass
+        }
 
 
 def test_an_alias_draw_compares_all_128_bits() -> None:
@@ -119,7 +125,9 @@ def test_a_word_that_would_bias_a_uniform_integer_is_drawn_again() -> None:
     for word in (0, WORD // 3 + 1, 2 * (WORD // 3) + 1):
         rejected = word * size % WORD < WORD % size
         entropy = Scripted(word, 0, WORD - 1)
-        assert uniform_below(np.array([[size]]), entropy).tolist() == [[5 if rejected else word * size // WORD]]
+        assert uniform_below(np.array([[size]]), entropy).tolist() == [
+            [5 if rejected else word * size // WORD]
+        ]
 
 
 @given(st.integers(1, 2**30 - 1))
@@ -136,7 +144,11 @@ def test_exactly_the_words_below_the_remainder_are_drawn_again(half: int) -> Non
 @pytest.mark.parametrize(("dimension", "k"), [(2, 0), (2, 1), (3, 2), (4, 1)])
 def test_points_of_a_shell_are_uniform(dimension: int, k: int) -> None:
     n = 400_000
-    points = FaceTable.of([k], dimension).points(np.zeros(n, dtype=np.int32), InsecureSeededEntropy(dimension)).T
+    points = (
+        FaceTable.of([k], dimension)
+        .points(np.zeros(n, dtype=np.int32), InsecureSeededEntropy(dimension))
+        .T
+    )
     assert np.all(np.abs(points).max(axis=1) == k)
     code = (points + k) @ (2 * k + 1) ** np.arange(dimension)
     counts = np.bincount(code)

@@ -35,7 +35,9 @@ def steps(dimension: int, flat: int, width: int, fall: float) -> LatticeNoise:
     """A joint law of flat steps: e^(−fall) more at each, the first after `flat` shells, of `width` to a sensitivity."""
     k = np.arange(flat + 4 * width)
     log_h = -fall * np.maximum(np.ceil((k - flat) / width), 0.0)
-    return LatticeNoise.from_log_weights(log_h, math.exp(-fall / width), step=1.0 / width, dimension=dimension)
+    return LatticeNoise.from_log_weights(
+        log_h, math.exp(-fall / width), step=1.0 / width, dimension=dimension
+    )
 
 
 # law, sensitivity, delta, compositions, bits asked for
@@ -68,7 +70,9 @@ def test_rounding_keeps_the_promises_of_exact(case: str) -> None:
     assert weights is not None
     assert sum(Fraction(float(mass)) for mass in law.shell_masses) == 1
     assert sum(weights.weights) == 1 << weights.bits
-    assert [Fraction(float(mass)) * (1 << weights.bits) for mass in law.shell_masses] == list(weights.weights)
+    assert [Fraction(float(mass)) * (1 << weights.bits) for mass in law.shell_masses] == list(
+        weights.weights
+    )
     assert law.variance <= design.variance
     assert law.variance > design.variance * (1.0 - 1e-9)
     before = PrivacyLoss.of(design, sensitivity).compose(n).epsilon_bounds(delta)
@@ -118,7 +122,9 @@ def test_empty_inner_shells_are_charged() -> None:
     dimension=st.sampled_from([1, 1, 2, 5]),
     domain=st.sampled_from(["real", "integer"]),
 )
-def test_any_falling_law_is_rounded_exactly(falls: list[float], ratio: float, bits: int, dimension: int, domain: str) -> None:
+def test_any_falling_law_is_rounded_exactly(
+    falls: list[float], ratio: float, bits: int, dimension: int, domain: str
+) -> None:
     log_h = -np.cumsum([0.0, *falls])
     if dimension > 1:  # so that the shells' masses fall at the end
         log_h = log_h - 0.2 * np.arange(log_h.size)
@@ -152,7 +158,9 @@ def test_only_exact_laws_have_integer_weights() -> None:
     assert integer_weights(discrete_gaussian(2.0)) is None
     masses[0] = np.nextafter(masses[0], 1.0)
     assert integer_weights(LatticeNoise(masses, None, domain="integer")) is None
-    assert integer_weights(LatticeNoise([0.5, 0.5], None, domain="integer")) == IntegerWeights(64, (1 << 63, 1 << 63))
+    assert integer_weights(LatticeNoise([0.5, 0.5], None, domain="integer")) == IntegerWeights(
+        64, (1 << 63, 1 << 63)
+    )
     # A total that is 1 within the tolerance of a law is not 1, a tail too light to be seen is a tail, 1e-60 is no part of 2^128.
     assert integer_weights(LatticeNoise([0.5, 0.5 - 2.0**-50], None, domain="integer")) is None
     assert integer_weights(LatticeNoise([0.5, 0.5], 1e-15, domain="integer")) is None
@@ -160,7 +168,9 @@ def test_only_exact_laws_have_integer_weights() -> None:
 
 
 @pytest.mark.parametrize("compositions", [1, 1000])
-def test_what_a_shift_carries_out_of_the_support_is_bounded_for_all_releases(compositions: int) -> None:
+def test_what_a_shift_carries_out_of_the_support_is_bounded_for_all_releases(
+    compositions: int,
+) -> None:
     delta = 1e-6
     law = exact(discrete_laplace(8.0), delta=delta, compositions=compositions)
     assert 0.0 < compositions * float(law.shell_masses[-1]) <= 1e-8 * delta
@@ -204,7 +214,9 @@ def points_of(law: LatticeNoise) -> dict[tuple[int, ...], Fraction]:
     assert weights is not None
     points = {}
     for x in lattice_points(law.dimension, law.last):
-        points[x] = Fraction(weights.weights[norm(x)], shell_count(law.dimension, norm(x)) << weights.bits)
+        points[x] = Fraction(
+            weights.weights[norm(x)], shell_count(law.dimension, norm(x)) << weights.bits
+        )
     return points
 
 
@@ -232,10 +244,17 @@ def exact_delta(law: LatticeNoise, shift: int, releases: int, epsilon: float) ->
 
 @pytest.mark.parametrize(
     ("design", "releases"),
-    [(discrete_gaussian(8.0), 1), (discrete_gaussian(2.0), 2), (discrete_laplace(1.0), 3), (cube(3.0, 2, domain="integer"), 1)],
+    [
+        (discrete_gaussian(8.0), 1),
+        (discrete_gaussian(2.0), 2),
+        (discrete_laplace(1.0), 3),
+        (cube(3.0, 2, domain="integer"), 1),
+    ],
     ids=["gaussian once", "gaussian twice", "laplace three times", "two answers"],
 )
-def test_delta_from_the_integers_never_exceeds_the_certificate(design: LatticeNoise, releases: int) -> None:
+def test_delta_from_the_integers_never_exceeds_the_certificate(
+    design: LatticeNoise, releases: int
+) -> None:
     law = exact(design, delta=1e-4, compositions=releases)
     loss = PrivacyLoss.of(law, 1.0).compose(releases)
     for delta in (1e-4, 1e-6):

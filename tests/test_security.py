@@ -31,7 +31,9 @@ def test_every_named_test_exists() -> None:
     assert len(found) > 30
     for file, name in found:
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{file}::{name}"
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (
+            f"{file}::{name}"
+        )
 
 
 def test_the_promises_and_the_readme_lead_here() -> None:

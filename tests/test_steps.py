@@ -10,13 +10,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastnoise import LatticeNoise, PrivacyLoss, cube, design, discrete_laplace, generalized_gaussian, sphere, staircase
+from leastnoise import (
+    LatticeNoise,
+    PrivacyLoss,
+    cube,
+    design,
+    discrete_laplace,
+    generalized_gaussian,
+    sphere,
+    staircase,
+)
 from leastnoise.errors import InvalidParameterError
 from leastnoise.privacy.tables import lattice_loss
 from leastnoise.sampling import InsecureSeededEntropy, exact, release
 from leastnoise.steps import PLACES, exact_step, public_pitch, shift_in_steps, step_of
 
-DECIMAL = [0.1, 0.2, 0.4, 0.01, 0.02, 0.05, 0.001, 0.025, 0.3, 0.7, 1.1, 12.3, 1 / 3, math.pi, 1e-7, 123456.789]
+DECIMAL = [
+    0.1,
+    0.2,
+    0.4,
+    0.01,
+    0.02,
+    0.05,
+    0.001,
+    0.025,
+    0.3,
+    0.7,
+    1.1,
+    12.3,
+    1 / 3,
+    math.pi,
+    1e-7,
+    123456.789,
+]
 
 
 def sensitivities(count: int) -> list[float]:
@@ -32,11 +58,15 @@ def sensitivities(count: int) -> list[float]:
                 2.0 ** chosen.randint(-20, 20),
             ]
         )
-        found.append(chosen.choice([value, math.nextafter(value, math.inf), math.nextafter(value, 0.0)]))
+        found.append(
+            chosen.choice([value, math.nextafter(value, math.inf), math.nextafter(value, 0.0)])
+        )
     return found
 
 
-def hostile_pairs(pitch: Fraction, sensitivity: float, chosen: random.Random) -> list[tuple[float, float]]:
+def hostile_pairs(
+    pitch: Fraction, sensitivity: float, chosen: random.Random
+) -> list[tuple[float, float]]:
     """Pairs of floats at most `sensitivity` apart, the lower one just below or at the middle between two places."""
     pairs = []
     for _ in range(40):
@@ -93,7 +123,10 @@ def test_what_is_sampled_is_what_is_judged(name: str, s: float) -> None:
     a, b = ([[pair[side]] * law.dimension for pair in pairs] for side in (0, 1))
     if law.dimension == 1:
         a, b = ([row[0] for row in side] for side in (a, b))
-    first, second = (release(law, side, entropy=InsecureSeededEntropy(1), not_private=True).integers for side in (a, b))
+    first, second = (
+        release(law, side, entropy=InsecureSeededEntropy(1), not_private=True).integers
+        for side in (a, b)
+    )
     apart = first - second
     units = 2 if isinstance(law, LatticeNoise) else 1  # of a pitch
     assert max(abs(int(n)) for n in apart.ravel()) <= judged * units
@@ -118,7 +151,10 @@ def test_callers_who_round_are_covered() -> None:
     """1.1 and 0.1 are further apart than 1, and both are floats: the margin covers it for every law made here."""
     assert Fraction(1.1) - Fraction(0.1) > 1
     law = generalized_gaussian(8.0, 1.0, sensitivity=1.0)
-    assert places(public_pitch(law.step, "real"), 1.1) - places(public_pitch(law.step, "real"), 0.1) <= 10 * PLACES
+    assert (
+        places(public_pitch(law.step, "real"), 1.1) - places(public_pitch(law.step, "real"), 0.1)
+        <= 10 * PLACES
+    )
     assert shift_in_steps(1.0000000001, law.step) == 10
 
 
@@ -131,7 +167,9 @@ def test_more_than_the_steps_span_is_not_judged_as_less() -> None:
     with pytest.raises(InvalidParameterError, match="a whole number of times"):
         PrivacyLoss.of(discrete_laplace(3.0), math.nextafter(1.0, 2.0))
     law = generalized_gaussian(1.0, 1.0, sensitivity=0.2)
-    assert PrivacyLoss.of(law, 0.2000000000000001).epsilon(1e-6) == PrivacyLoss.of(law, 0.2).epsilon(1e-6)
+    assert PrivacyLoss.of(law, 0.2000000000000001).epsilon(1e-6) == PrivacyLoss.of(
+        law, 0.2
+    ).epsilon(1e-6)
     assert shift_in_steps(0.2, law.step) * exact_step(law.step) >= Fraction(0.2000000000000001)
 
 
@@ -140,7 +178,9 @@ def test_the_sphere_is_judged_in_whole_pitches() -> None:
     law = sphere(8.0, 3, step=1.0)
     one = PrivacyLoss.of(law, 1.0).delta(0.3)
     assert PrivacyLoss.of(law, math.nextafter(1.0, 2.0)).delta(0.3) > one * (1.0 + 1e-6)
-    assert PrivacyLoss.of(law, 1.0 + 2.0**-16).delta(0.3) == PrivacyLoss.of(law, math.nextafter(1.0, 2.0)).delta(0.3)
+    assert PrivacyLoss.of(law, 1.0 + 2.0**-16).delta(0.3) == PrivacyLoss.of(
+        law, math.nextafter(1.0, 2.0)
+    ).delta(0.3)
 
 
 @given(st.floats(1e-300, 1e300), st.integers(1, 100_000))
@@ -164,7 +204,12 @@ def test_the_places_of_the_steps_that_are_judged_span_the_sensitivity(s: float, 
 
 
 @pytest.mark.parametrize(
-    "sensitivity", [Decimal("1.00000000000000000001"), Fraction(2**60 + 1, 2**60), np.nextafter(np.longdouble(1), 2)]
+    "sensitivity",
+    [
+        Decimal("1.00000000000000000001"),
+        Fraction(2**60 + 1, 2**60),
+        np.nextafter(np.longdouble(1), 2),
+    ],
 )
 def test_a_sensitivity_that_no_float_holds_is_not_rounded_to_a_step(sensitivity):
     """Answers a hair further apart than one step can round to places that one step was not judged for."""

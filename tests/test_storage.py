@@ -33,7 +33,12 @@ LAWS = [
 def write(path, law, **changes):
     """A file with this content and the checksum that belongs to it."""
     canonical = json.dumps(law, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    content = {"format": "leastnoise.noise", "version": 1, "sha256": hashlib.sha256(canonical.encode()).hexdigest(), "law": law}
+    content = {
+        "format": "leastnoise.noise",
+        "version": 1,
+        "sha256": hashlib.sha256(canonical.encode()).hexdigest(),
+        "law": law,
+    }
     path.write_text(json.dumps(content | changes))
     return path
 
@@ -53,7 +58,11 @@ def test_every_law_comes_back_bit_for_bit(noise, tmp_path):
     assert path.read_bytes() == first
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda w: sum(w) > 0), st.floats(1e-300, 0.99), st.integers(1, 3))
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda w: sum(w) > 0),
+    st.floats(1e-300, 0.99),
+    st.integers(1, 3),
+)
 def test_any_law_survives_json(weights, ratio, dimension):
     noise = LatticeNoise.from_weights([*weights, 1.0], ratio, step=0.1, dimension=dimension)
     back = storage.law_from_json(json.loads(json.dumps(storage.law_as_json(noise))))
@@ -71,7 +80,11 @@ def test_the_file_is_plain_versioned_json(tmp_path):
     assert Noise.load(path) == leastnoise.gaussian(0.1)
 
 
-@pytest.mark.parametrize("noise", [leastnoise.discrete_gaussian(1.0), leastnoise.cube(8.0, 3, domain="integer")], ids=repr)
+@pytest.mark.parametrize(
+    "noise",
+    [leastnoise.discrete_gaussian(1.0), leastnoise.cube(8.0, 3, domain="integer")],
+    ids=repr,
+)
 def test_a_truncated_file_is_refused_wherever_it_ends(noise, tmp_path):
     path = tmp_path / "law.json"
     noise.save(path)
@@ -169,7 +182,10 @@ def test_content_that_is_no_law_is_refused_though_its_checksum_is_right(law, tmp
         ("{}", "not a saved noise law"),
         ('{"format": "other", "version": 1}', "not a saved noise law"),
         ('{"format": "leastnoise.noise", "version": 1}', "SHA-256"),
-        ('{"format": "leastnoise.noise", "version": 1, "sha256": "", "law": {"kind": "gaussian", "sigma": "0x1p+0"}}', "SHA-256"),
+        (
+            '{"format": "leastnoise.noise", "version": 1, "sha256": "", "law": {"kind": "gaussian", "sigma": "0x1p+0"}}',
+            "SHA-256",
+        ),
         ('{"format": "leastnoise.noise", "version": 1, "sha256": null, "law": []}', "SHA-256"),
     ],
     ids=lambda text: text[:30],

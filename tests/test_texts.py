@@ -47,17 +47,43 @@ FORGED = {
     "nul": "x\x00",
 }
 # What people write: composed and decomposed accents, scripts that run both ways, spaces of all widths, symbols.
-PLAIN = ["clinic 2024", "é", "e\u0301", "数", "עברית", "नमस्ते", "a\u00a0b", "a\u3000b", "°C ≥ 5 €", "'=1+1", "🙂", "~|;--\\'"]
+PLAIN = [
+    "clinic 2024",
+    "é",
+    "e\u0301",
+    "数",
+    "עברית",
+    "नमस्ते",
+    "a\u00a0b",
+    "a\u3000b",
+    "°C ≥ 5 €",
+    "'=1+1",
+    "🙂",
+    "~|;--\\'",
+]
 
 
 def test_the_rule_for_every_character_of_unicode() -> None:
     """Ignorable are those that Unicode calls so; what has no category of its own is listed here by hand."""
-    listed = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0}
+    listed = {
+        0x034F,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        *range(0x180B, 0x1810),
+        0x2800,
+        0x3164,
+        *range(0xFE00, 0xFE10),
+        0xFFA0,
+    }
     listed |= set(range(0xE0000, 0xE1000))
     for number in range(sys.maxunicode + 1):
         letter = chr(number)
         category = unicodedata.category(letter)
-        assert is_plain(letter) == (not (category[0] == "C" or category in ("Zl", "Zp") or number in listed)), hex(number)
+        assert is_plain(letter) == (
+            not (category[0] == "C" or category in ("Zl", "Zp") or number in listed)
+        ), hex(number)
         assert all(is_plain(part) for part in shown(letter))
 
 
@@ -74,9 +100,22 @@ def test_plain_texts_pass_and_forged_ones_are_named() -> None:
 
 
 def plan_with(place: str, text: str) -> Plan:
-    whole: dict[str, Any] = {"name": "clinic", "epsilon": 1.0, "delta": 1e-6, "relation": "add/remove", "person": "id"}
+    whole: dict[str, Any] = {
+        "name": "clinic",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "relation": "add/remove",
+        "person": "id",
+    }
     whole |= {"rows_per_person": 1, "groups_per_person": 1, "about": {}}
-    entry: dict[str, Any] = {"kind": "sum", "column": "x", "lower": 0, "upper": 1, "pitch": 1, "missing": "drop"}
+    entry: dict[str, Any] = {
+        "kind": "sum",
+        "column": "x",
+        "lower": 0,
+        "upper": 1,
+        "pitch": 1,
+        "missing": "drop",
+    }
     source: dict[str, Any] = {"duckdb": "t.db", "table": "t"}
     if place in ("name", "dataset", "person", "person_is", "salt", "relation"):
         whole[place] = text
@@ -107,7 +146,17 @@ def plan_with(place: str, text: str) -> Plan:
     return plan_from({**whole, "source": source, "statistic": [entry]}, folder=Path("/data"))
 
 
-PLACES = ["name", "dataset", "person", "salt", "relation", "about", "about key", "key", "key column"]
+PLACES = [
+    "name",
+    "dataset",
+    "person",
+    "salt",
+    "relation",
+    "about",
+    "about key",
+    "key",
+    "key column",
+]
 PLACES += [
     "person_is",
     "delimiter",
@@ -142,7 +191,11 @@ def test_what_people_write_enters() -> None:
 
 
 def test_every_error_of_the_package_shows_what_it_quotes() -> None:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LeastNoiseError)]
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, LeastNoiseError)
+    ]
     assert len(kinds) > 8
     for text in FORGED.values():
         for kind in kinds:
@@ -163,7 +216,15 @@ def test_the_names_of_a_table_are_quoted_with_escapes(how: str) -> None:
 
     if how in ("surrogate", "nul"):
         return  # an Arrow table holds neither
-    plan = Plan("p", None, "add/remove", (Statistic("count", group_by={"g": ["a"]}),), 1.0, 1e-6, one_row_per_person=True)
+    plan = Plan(
+        "p",
+        None,
+        "add/remove",
+        (Statistic("count", group_by={"g": ["a"]}),),
+        1.0,
+        1e-6,
+        one_row_per_person=True,
+    )
     with pytest.raises(LeastNoiseError) as caught:
         open_table(plan, pa.table({FORGED[how]: [1], "h": [2]}))
     assert "no column 'g'" in str(caught.value)
@@ -171,7 +232,9 @@ def test_the_names_of_a_table_are_quoted_with_escapes(how: str) -> None:
 
 
 def forged_artefact(path: Path, part: str, text: str) -> None:
-    content = json.loads(artefact_text(certify(exact(discrete_gaussian(3.0), delta=1e-6), delta=1e-6)))["content"]
+    content = json.loads(
+        artefact_text(certify(exact(discrete_gaussian(3.0), delta=1e-6), delta=1e-6))
+    )["content"]
     if part == "pitch":
         content["law"]["pitch"] = text
     elif part == "field":
@@ -201,10 +264,15 @@ NAMES = [how for how in FORGED if how not in ("nul",)]
 
 
 @pytest.mark.parametrize("how", NAMES)
-def test_the_name_of_a_file_is_printed_with_escapes(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_file_is_printed_with_escapes(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     name = FORGED[how] + ".json"
-    Path(name).write_text(artefact_text(certify(exact(discrete_gaussian(3.0), delta=1e-6), delta=1e-6)), encoding="utf-8")
+    Path(name).write_text(
+        artefact_text(certify(exact(discrete_gaussian(3.0), delta=1e-6), delta=1e-6)),
+        encoding="utf-8",
+    )
     for words in (
         ["account", name, "--delta", "1e-6"],
         ["verify", FORGED[how]],
@@ -217,12 +285,25 @@ def test_the_name_of_a_file_is_printed_with_escapes(how: str, tmp_path: Path, mo
         assert not any(fault(line) for line in lines), done.output
 
 
-LEDGER_PLACES = ["note", "stamp", "plan_hash", "dataset", "time", "result_hash", "rule", "relation", "draws", "law"]
+LEDGER_PLACES = [
+    "note",
+    "stamp",
+    "plan_hash",
+    "dataset",
+    "time",
+    "result_hash",
+    "rule",
+    "relation",
+    "draws",
+    "law",
+]
 
 
 @pytest.mark.parametrize("place", LEDGER_PLACES)
 @pytest.mark.parametrize("how", [how for how in FORGED if how != "surrogate"])
-def test_no_forged_text_of_a_ledger_reaches_a_terminal(place: str, how: str, tmp_path: Path) -> None:
+def test_no_forged_text_of_a_ledger_reaches_a_terminal(
+    place: str, how: str, tmp_path: Path
+) -> None:
     """Written into the file by somebody else, with every hash recomputed."""
     path = tmp_path / "budget.ledger"
     with Ledger(path) as ledger:
@@ -232,8 +313,15 @@ def test_no_forged_text_of_a_ledger_reaches_a_terminal(place: str, how: str, tmp
     forge(path, place, FORGED[how])
     with Ledger(path, read_only=True) as ledger:
         assert not any(fault(problem) for problem in ledger.check().problems)
-    for words in (["show"], ["check"], ["export", "--format", "csv"], ["export", "--format", "json"]):
-        done = CliRunner().invoke(main, ["ledger", words[0], str(path), *words[1:]], prog_name="leastnoise")
+    for words in (
+        ["show"],
+        ["check"],
+        ["export", "--format", "csv"],
+        ["export", "--format", "json"],
+    ):
+        done = CliRunner().invoke(
+            main, ["ledger", words[0], str(path), *words[1:]], prog_name="leastnoise"
+        )
         assert not any(fault(line) for line in done.output.split("\n")), (words, done.output)
         assert "epsilon = 0.01" not in [line.strip() for line in done.output.splitlines()]
 
@@ -242,7 +330,9 @@ def forge(path: Path, place: str, text: str) -> None:
     """Put `text` into the events and make the chain whole again."""
     connection = sqlite3.connect(path)
     rows = connection.execute("SELECT id, kind, content FROM events ORDER BY id").fetchall()
-    definitions = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'")]
+    definitions = [
+        row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+    ]
     for name in ("events_stay", "events_remain"):
         connection.execute(f"DROP TRIGGER {name}")
     last = chain.START
@@ -256,7 +346,10 @@ def forge(path: Path, place: str, text: str) -> None:
             data[place] = text
         written = chain.canonical(data)
         digest = chain.event_hash(number, kind, written, last)
-        connection.execute("UPDATE events SET content = ?, previous = ?, hash = ? WHERE id = ?", (written, last, digest, number))
+        connection.execute(
+            "UPDATE events SET content = ?, previous = ?, hash = ? WHERE id = ?",
+            (written, last, digest, number),
+        )
         last = digest
     connection.execute("UPDATE head SET hash = ?", (last,))
     for definition in definitions:
@@ -330,7 +423,9 @@ def commands(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("how", NAMES)
-def test_what_is_typed_is_quoted_with_escapes(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_typed_is_quoted_with_escapes(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A person pastes what somebody sent: every command refuses it without drawing it."""
     monkeypatch.chdir(tmp_path)
     Path("law.json").write_text(LAW, encoding="utf-8")
@@ -347,8 +442,12 @@ def test_what_is_typed_is_quoted_with_escapes(how: str, tmp_path: Path, monkeypa
         assert not any(fault(line) for line in lines), (words, done.output)
 
 
-@pytest.mark.parametrize("how", [how for how in FORGED if how not in ("surrogate", "nul", "escape", "line")])
-def test_the_header_of_a_csv_file_is_quoted_with_escapes(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "how", [how for how in FORGED if how not in ("surrogate", "nul", "escape", "line")]
+)
+def test_the_header_of_a_csv_file_is_quoted_with_escapes(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("duckdb")
     pytest.importorskip("ibis")
     monkeypatch.chdir(tmp_path)
@@ -372,7 +471,9 @@ def on_a_terminal(words: list[str]) -> str:
     import subprocess
 
     ours, theirs = pty.openpty()
-    with subprocess.Popen([sys.executable, "-m", "leastnoise", *words], stdout=theirs, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "leastnoise", *words], stdout=theirs, stderr=subprocess.DEVNULL
+    ) as process:
         os.close(theirs)
         seen = b""
         while True:
@@ -389,13 +490,24 @@ def on_a_terminal(words: list[str]) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
-def test_cells_that_pass_through_cannot_repaint_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_pass_through_cannot_repaint_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """To a pipe or a file they go as they are."""
     monkeypatch.chdir(tmp_path)
     forged = "pa\u200btients \x1b[2K\u202e"
     Path("law.json").write_text(LAW, encoding="utf-8")
     Path("answers.csv").write_text(f"{forged};b\ttab\n1;2\n", encoding="utf-8")
-    words = ["perturb", "law.json", "answers.csv", "--header", "--delimiter", ";", "--column", forged]
+    words = [
+        "perturb",
+        "law.json",
+        "answers.csv",
+        "--header",
+        "--delimiter",
+        ";",
+        "--column",
+        forged,
+    ]
     painted = on_a_terminal(words).split("\n")
     assert painted[0] == "pa\\u200btients \\x1b[2K\\u202e;b\ttab"
     assert not any(fault(line, lines=True) for line in painted)

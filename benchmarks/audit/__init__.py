@@ -61,10 +61,18 @@ def kinds() -> dict[str, tuple[Callable[[Book, Random], None], float]]:
         interop.dp_accounting_adapter: 4,
         interop.opendp_adapter: 2,
     }
-    return {function.__name__: (function, share / sum(shares.values())) for function, share in shares.items()}
+    return {
+        function.__name__: (function, share / sum(shares.values()))
+        for function, share in shares.items()
+    }
 
 
-def audit(cases: int = DEFAULT_CASES, seed: int = DEFAULT_SEED, kind: str | None = None, case: int | None = None) -> Book:
+def audit(
+    cases: int = DEFAULT_CASES,
+    seed: int = DEFAULT_SEED,
+    kind: str | None = None,
+    case: int | None = None,
+) -> Book:
     """Run the cases, or all of one kind, or a single one; the book holds what was found."""
     from flint import ctx
 
@@ -86,7 +94,9 @@ def audit(cases: int = DEFAULT_CASES, seed: int = DEFAULT_SEED, kind: str | None
             again = f"python -m benchmarks audit --seed {seed} --kind {name} --case {index}"
             for key, row in book.rows.items():
                 found = row.ours.violations
-                found[before.get(key, 0) :] = [replace(one, again=again) for one in found[before.get(key, 0) :]]
+                found[before.get(key, 0) :] = [
+                    replace(one, again=again) for one in found[before.get(key, 0) :]
+                ]
     return book
 
 
@@ -102,11 +112,20 @@ def table(book: Book) -> str:
         f"{'':35} | {side} | {'CPU s':>7} | {side} {'short':>8}",
     ]
     for row in book.rows.values():
-        theirs = f"{_columns(row.theirs)} {_number(_shortest(row))}" if row.theirs.checks or row.theirs.unanswered else ""
-        lines.append(f"{row.kind:35} | {_columns(row.ours)} | {row.oracle_seconds:7.1f} | {theirs}".rstrip())
+        theirs = (
+            f"{_columns(row.theirs)} {_number(_shortest(row))}"
+            if row.theirs.checks or row.theirs.unanswered
+            else ""
+        )
+        lines.append(
+            f"{row.kind:35} | {_columns(row.ours)} | {row.oracle_seconds:7.1f} | {theirs}".rstrip()
+        )
     ours = [row.ours for row in book.rows.values()]
     checks, wrong = sum(side.checks for side in ours), sum(len(side.violations) for side in ours)
-    undecided, unanswered = sum(side.undecided for side in ours), sum(side.unanswered for side in ours)
+    undecided, unanswered = (
+        sum(side.undecided for side in ours),
+        sum(side.unanswered for side in ours),
+    )
     lines.append(f"{'all':35} | {checks:7} {wrong:5} {undecided:5} {unanswered:5}")
     return "\n".join(lines)
 
@@ -125,12 +144,23 @@ def _shortest(row: Row) -> float | None:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks audit", description="Every privacy number against an exact one.")
-    parser.add_argument("--cases", type=int, default=DEFAULT_CASES, help="about four checks each; 2,000 take two minutes")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks audit", description="Every privacy number against an exact one."
+    )
+    parser.add_argument(
+        "--cases",
+        type=int,
+        default=DEFAULT_CASES,
+        help="about four checks each; 2,000 take two minutes",
+    )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
-    parser.add_argument("--kind", choices=sorted(kinds()), help="only this kind, all the cases of it")
+    parser.add_argument(
+        "--kind", choices=sorted(kinds()), help="only this kind, all the cases of it"
+    )
     parser.add_argument("--case", type=int, help="only this case of the kind")
-    parser.add_argument("--worst", action="store_true", help="print the call of the largest excess of each row")
+    parser.add_argument(
+        "--worst", action="store_true", help="print the call of the largest excess of each row"
+    )
     chosen = parser.parse_args(list(arguments))
     if chosen.case is not None and chosen.kind is None:
         parser.error("--case needs --kind")

@@ -63,20 +63,28 @@ def _judge(
     epsilon = random.choice([top, 0.5 * top, 0.0, 1.1 * top, top * (1 - 1e-9), 1e-9 * top, highest])
     text = f"{what}.delta_bounds({epsilon!r})"
     truth = rest.exactly(lambda: delta_at(epsilon))
-    rest.bounds(rest.ask(lambda: loss.delta_bounds(epsilon), text), truth, text, (epsilon, delta_at))
+    rest.bounds(
+        rest.ask(lambda: loss.delta_bounds(epsilon), text), truth, text, (epsilon, delta_at)
+    )
     made = row.ask_theirs(their_own) if their_own is not None and theirs.is_there() else None
     if made is not None:
         value = row.ask_theirs(lambda: float(made.get_epsilon_for_delta(delta)))
-        row.epsilon(value, delta, delta_at, f"dp_accounting: {what}.epsilon({delta!r})", of=row.theirs)
+        row.epsilon(
+            value, delta, delta_at, f"dp_accounting: {what}.epsilon({delta!r})", of=row.theirs
+        )
         value = rest.ask_theirs(lambda: float(made.get_delta_for_epsilon(epsilon)))
-        rest.upper(value, truth, f"dp_accounting: {text}", of=rest.theirs, profile=(epsilon, delta_at))
+        rest.upper(
+            value, truth, f"dp_accounting: {text}", of=rest.theirs, profile=(epsilon, delta_at)
+        )
 
 
 def _tried(parts: list[tuple[Pair, int]]) -> Callable[[], Any] | None:
     """The composition in dp_accounting, where its grid is not too long."""
     if any(not pair.cells for pair, _ in parts):
         return None
-    if not theirs.fits([(max(abs(float(pair.losses[0])), abs(float(pair.losses[-1]))), n) for pair, n in parts]):
+    if not theirs.fits(
+        [(max(abs(float(pair.losses[0])), abs(float(pair.losses[-1]))), n) for pair, n in parts]
+    ):
         return None
     return lambda: theirs.composed([(theirs.distribution(pair), n) for pair, n in parts])
 
@@ -87,7 +95,13 @@ def two_losses(book: Book, random: Random) -> None:
     near = None
     if random.random() < 0.7:
         noise = laws.geometric(
-            random.choice([laws.size(random, 1e-5, 3.0), laws.size(random, 1e-9, 1e-5), laws.size(random, 3.0, 300.0)])
+            random.choice(
+                [
+                    laws.size(random, 1e-5, 3.0),
+                    laws.size(random, 1e-9, 1e-5),
+                    laws.size(random, 3.0, 300.0),
+                ]
+            )
         )
         if n > 10_000:
             noise = laws.geometric(laws.size(random, 1e-6, 0.05))
@@ -99,7 +113,13 @@ def two_losses(book: Book, random: Random) -> None:
     low, high = pair.cells
     if near is not None:
         lost = float(ever(pair.infinite, n))
-        near = [math.nextafter(lost, 1.0), lost * (1 + 1e-9), lost * (1 + 1e-5), lost * 1.1, lost * (1 - 1e-9)]
+        near = [
+            math.nextafter(lost, 1.0),
+            lost * (1 + 1e-9),
+            lost * (1 + 1e-5),
+            lost * 1.1,
+            lost * (1 - 1e-9),
+        ]
 
     def delta_at(epsilon: Number) -> arb:
         with precision(192):
@@ -121,35 +141,60 @@ def small_tables(book: Book, random: Random) -> None:
         pairs = pairs[-1:]
     most = _MOST_TYPES // len(pairs) ** 2
     sizes = [
-        n for n in (1, 2, 3, 4, 6, 9, 20, 64, 65, 130) if all(count_of_types(max(len(pair.cells), 1), n) <= most for pair in pairs)
+        n
+        for n in (1, 2, 3, 4, 6, 9, 20, 64, 65, 130)
+        if all(count_of_types(max(len(pair.cells), 1), n) <= most for pair in pairs)
     ]
     if len(pairs) > 1:
         sizes = [n for n in sizes if n <= 2]
     n = random.choice(sizes)
     if any(not pair.cells for pair in pairs):
         return
-    sequences = [[(a, n)] for a in pairs] if n < 2 or len(pairs) == 1 else [[(a, 1), (b, 1)] for a in pairs for b in pairs]
+    sequences = (
+        [[(a, n)] for a in pairs]
+        if n < 2 or len(pairs) == 1
+        else [[(a, 1), (b, 1)] for a in pairs for b in pairs]
+    )
     whole = [composed(sequence) for sequence in sequences]
 
     def delta_at(epsilon: Number) -> arb:
         return largest(pair.delta(epsilon) for pair in whole)
 
-    s = float(m * noise.step) if noise.domain == "integer" or noise.step in (1.0, 0.25, 2.0**-30) else None
+    s = (
+        float(m * noise.step)
+        if noise.domain == "integer" or noise.step in (1.0, 0.25, 2.0**-30)
+        else None
+    )
     if s is None:
         return
     lost = float(largest(pair.infinite for pair in whole))
-    near = [lost, math.nextafter(lost, 1.0), lost * (1 + 1e-9), lost * (1 + 3e-6), lost * 2] if lost > 0 else None
+    near = (
+        [lost, math.nextafter(lost, 1.0), lost * (1 + 1e-9), lost * (1 + 3e-6), lost * 2]
+        if lost > 0
+        else None
+    )
     kind = "laws that end" if lost > 0 else "small tables"
     what = f"PrivacyLoss.of({laws.text(noise)}, {s!r}).compose({n})"
     loss = book[f"composed: epsilon, {kind}"].ask(lambda: PrivacyLoss.of(noise, s).compose(n), what)
     if loss is not None:
-        _judge(book, kind, random, loss, delta_at, what, _tried([(pairs[0], n)]) if len(pairs) == 1 else None, near=near)
+        _judge(
+            book,
+            kind,
+            random,
+            loss,
+            delta_at,
+            what,
+            _tried([(pairs[0], n)]) if len(pairs) == 1 else None,
+            near=near,
+        )
 
 
 def gaussians(book: Book, random: Random) -> None:
     """Gaussian noise in its closed form, and sent through the grid like any other loss."""
     n = random.choice(RELEASES)
-    mu = random.choice([laws.size(random, 1e-2, 3.0), laws.size(random, 1e-5, 1e-2), laws.size(random, 3.0, 30.0)]) / math.sqrt(n)
+    mu = random.choice(
+        [laws.size(random, 1e-2, 3.0), laws.size(random, 1e-5, 1e-2), laws.size(random, 3.0, 30.0)]
+    ) / math.sqrt(n)
     kind = "Gaussian"
     if random.random() < 0.5:
         noise = gaussian(1.0 / mu)
@@ -157,7 +202,10 @@ def gaussians(book: Book, random: Random) -> None:
         loss, what = PrivacyLoss.of(noise).compose(n), f"PrivacyLoss.of({noise!r}).compose({n})"
     else:
         total = exact(n).sqrt() * exact(mu)
-        loss, what = PrivacyLoss(((GaussianLoss(mu), n),)), f"PrivacyLoss(((GaussianLoss({mu!r}), {n}),))"
+        loss, what = (
+            PrivacyLoss(((GaussianLoss(mu), n),)),
+            f"PrivacyLoss(((GaussianLoss({mu!r}), {n}),))",
+        )
     spread = 9.0 * math.sqrt(n) * mu + 0.5 * n * mu * mu
     own = None
     if spread / theirs.PITCH < 1e6 and mu > 1e-4 and 9.0 * mu * n / theirs.PITCH < 1e6:
@@ -174,7 +222,15 @@ def laplaces(book: Book, random: Random) -> None:
     own = None
     if theirs.fits([(float(ratio), n)]):
         own = lambda: theirs.composed([(theirs.closed(noise, 1.0), n)])  # noqa: E731
-    _judge(book, "Laplace", random, PrivacyLoss.of(noise).compose(n), lambda e: laplace_delta(ratio, n, e), what, own)
+    _judge(
+        book,
+        "Laplace",
+        random,
+        PrivacyLoss.of(noise).compose(n),
+        lambda e: laplace_delta(ratio, n, e),
+        what,
+        own,
+    )
 
 
 def mixed(book: Book, random: Random) -> None:
@@ -187,20 +243,28 @@ def mixed(book: Book, random: Random) -> None:
         else LatticeNoise.from_weights([1.0, laws.size(random, 1e-9, 0.5)], None, domain="integer")
     )
     pair = pairs_of(first, 1)[0]
-    one, text = PrivacyLoss.of(first, 1.0).compose(n), f"PrivacyLoss.of({laws.text(first)}, 1).compose({n})"
+    one, text = (
+        PrivacyLoss.of(first, 1.0).compose(n),
+        f"PrivacyLoss.of({laws.text(first)}, 1).compose({n})",
+    )
     recipe = random.choice(["Gaussian", "Laplace", "table", "Laplace and table"])
     own: Callable[[], Any] | None = None
     if recipe == "Gaussian":
         noise = gaussian(laws.size(random, 0.3, 100.0))
         k = random.choice([1, 10, 1000])
         total = (k / exact(noise.sigma) ** 2).sqrt()
-        loss, what = one.compose(PrivacyLoss.of(noise).compose(k)), f"{text}.compose(PrivacyLoss.of({noise!r}).compose({k}))"
+        loss, what = (
+            one.compose(PrivacyLoss.of(noise).compose(k)),
+            f"{text}.compose(PrivacyLoss.of({noise!r}).compose({k}))",
+        )
 
         def delta_at(epsilon: Number) -> arb:
             return after(pair, n, lambda e: gaussian_delta(total, e), epsilon)
 
         if theirs.fits([(float(pair.losses[-1]), n), (9.0 / noise.sigma, k)]):
-            own = lambda: theirs.composed([(theirs.distribution(pair), n), (theirs.closed(noise, 1.0), k)])  # noqa: E731
+            own = lambda: theirs.composed(
+                [(theirs.distribution(pair), n), (theirs.closed(noise, 1.0), k)]
+            )  # noqa: E731
     elif recipe == "table":
         other = laws.lattice(random, 1, 2)
         if other is None or other.domain != "integer" or not other.is_monotone:
@@ -220,12 +284,18 @@ def mixed(book: Book, random: Random) -> None:
         noise = laplace(laws.size(random, 0.3, 100.0))
         k = random.choice([1, 2, 3])
         ratio = 1 / exact(noise.scale)
-        loss, what = one.compose(PrivacyLoss.of(noise).compose(k)), f"{text}.compose(PrivacyLoss.of({noise!r}).compose({k}))"
+        loss, what = (
+            one.compose(PrivacyLoss.of(noise).compose(k)),
+            f"{text}.compose(PrivacyLoss.of({noise!r}).compose({k}))",
+        )
         third: Pair | None = None
         if recipe == "Laplace and table":
             extra = laws.geometric(laws.size(random, 1e-3, 3.0))
             third = pairs_of(extra, 1)[0]
-            loss, what = loss.compose(PrivacyLoss.of(extra, 1.0)), f"{what}.compose(PrivacyLoss.of({laws.text(extra)}, 1))"
+            loss, what = (
+                loss.compose(PrivacyLoss.of(extra, 1.0)),
+                f"{what}.compose(PrivacyLoss.of({laws.text(extra)}, 1))",
+            )
 
         def delta_at(epsilon: Number) -> arb:
             def inner(e: Number) -> arb:
@@ -266,9 +336,17 @@ def sphere_releases(book: Book, random: Random) -> None:
 
 
 @lru_cache(maxsize=64)
-def _designed(delta: float, sigma: float, compositions: int, batch: int, domain: str, sensitivity: int) -> Any:
+def _designed(
+    delta: float, sigma: float, compositions: int, batch: int, domain: str, sensitivity: int
+) -> Any:
     return design(
-        delta=delta, sigma=sigma, compositions=compositions, batch=batch, domain=domain, sensitivity=sensitivity, step=1.0
+        delta=delta,
+        sigma=sigma,
+        compositions=compositions,
+        batch=batch,
+        domain=domain,
+        sensitivity=sensitivity,
+        step=1.0,
     )
 
 
@@ -286,7 +364,9 @@ def designs(book: Book, random: Random) -> None:
         random.choice(["integer", "real"]),
         s,
     )
-    what = "design(delta={}, sigma={}, compositions={}, batch={}, domain={!r}, sensitivity={}, step=1.0)".format(*asked)
+    what = "design(delta={}, sigma={}, compositions={}, batch={}, domain={!r}, sensitivity={}, step=1.0)".format(
+        *asked
+    )
     best = row.ask(lambda: _designed(*asked), what)
     if best is None or not isinstance(best.noise, LatticeNoise):
         return
@@ -294,7 +374,9 @@ def designs(book: Book, random: Random) -> None:
     pairs = row.exactly(lambda: pairs_of(best.noise, m, 4))
     if best.noise.is_monotone:
         pairs = pairs[-1:]
-    if best.uses > 1 and (len(pairs) > 1 or count_of_types(len(pairs[0].cells), best.uses) > 4 * _MOST_TYPES):
+    if best.uses > 1 and (
+        len(pairs) > 1 or count_of_types(len(pairs[0].cells), best.uses) > 4 * _MOST_TYPES
+    ):
         return
     whole = row.exactly(lambda: [composed([(pair, best.uses)]) for pair in pairs])
 

@@ -54,14 +54,22 @@ def dp_accounting_adapter(book: Book, random: Random) -> None:
             back = row.ask(lambda: from_pld(theirs.distribution(pairs[0])), f"from_pld of {text}")
             if back is not None:
                 epsilon = random.uniform(0.0, top)
-                row.upper(row.ask(lambda: back.delta(epsilon), f"from_pld of {text}"), truth_at(epsilon), f"from_pld of {text}")
+                row.upper(
+                    row.ask(lambda: back.delta(epsilon), f"from_pld of {text}"),
+                    truth_at(epsilon),
+                    f"from_pld of {text}",
+                )
     else:
         noise = (gaussian if recipe == "Gaussian" else laplace)(laws.size(random, 0.5, 100.0))
         unit = 1 / exact(noise.sigma if recipe == "Gaussian" else noise.scale)
         text, top = repr(noise), (8.0 * float(unit) if recipe == "Gaussian" else float(unit))
 
         def truth_at(epsilon: float) -> arb:
-            return gaussian_delta(unit, epsilon) if recipe == "Gaussian" else laplace_delta(unit, 1, epsilon)
+            return (
+                gaussian_delta(unit, epsilon)
+                if recipe == "Gaussian"
+                else laplace_delta(unit, 1, epsilon)
+            )
 
     interval = random.choice([1e-3, 1e-2, 1e-4])
     pld = row.ask(lambda: to_pld(noise, interval=interval), f"to_pld({text}, interval={interval})")
@@ -69,7 +77,11 @@ def dp_accounting_adapter(book: Book, random: Random) -> None:
         return
     for epsilon in (0.0, top * random.random(), top * 0.999):
         what = f"to_pld({text}, interval={interval}).get_delta_for_epsilon({epsilon!r})"
-        row.upper(row.ask(lambda e=epsilon: float(pld.get_delta_for_epsilon(e)), what), truth_at(epsilon), what)
+        row.upper(
+            row.ask(lambda e=epsilon: float(pld.get_delta_for_epsilon(e)), what),
+            truth_at(epsilon),
+            what,
+        )
 
 
 def opendp_adapter(book: Book, random: Random) -> None:
@@ -88,18 +100,25 @@ def opendp_adapter(book: Book, random: Random) -> None:
         sigma = random.choice([0.8, 1.5, 3.0])
         law, text = discrete_laplace(sigma), f"discrete_laplace({sigma})"
     else:
-        weights, step = random.choice([[3.0, 2.0, 1.0], [1.0, 0.8, 0.3, 0.1], [4.0, 4.0, 1.0]]), random.choice([1.0, 0.5])
+        weights, step = (
+            random.choice([[3.0, 2.0, 1.0], [1.0, 0.8, 0.3, 0.1], [4.0, 4.0, 1.0]]),
+            random.choice([1.0, 0.5]),
+        )
         ratio = random.choice([0.3, 0.5])
         law = LatticeNoise.from_weights(weights, ratio, step=step)
         text = f"LatticeNoise.from_weights({weights}, {ratio}, step={step})"
     draws = random.choice([1, 1, 2])
     call = f"measurement({text}, answers={draws}, delta={delta}, sensitivity=1.0)"
-    made = row.ask(lambda: adapter.measurement(law, answers=draws, delta=delta, sensitivity=1.0), call)
+    made = row.ask(
+        lambda: adapter.measurement(law, answers=draws, delta=delta, sensitivity=1.0), call
+    )
     sampled = Use.of(law, delta=delta, sensitivity=1.0).sampled(draws)
     if made is None or not isinstance(sampled, LatticeNoise):
         return
     distance = (
-        random.choice([1, 2, 3]) if domain == "integer" else random.choice([1.0, 0.5, 0.25, 1.000000009, random.uniform(0.1, 2.5)])
+        random.choice([1, 2, 3])
+        if domain == "integer"
+        else random.choice([1.0, 0.5, 0.25, 1.000000009, random.uniform(0.1, 2.5)])
     )
     what = f"{call}.map({distance!r})"
     stated = row.ask(lambda: made.map(distance), what)
@@ -124,9 +143,15 @@ def _at_distance(law: LatticeNoise, distance: Fraction) -> list[Pair]:
     for places in {most, max(most - 1, 1), most // 2 or 1}:
         m, rest = divmod(places, PLACES)
         share = exact(Fraction(rest, PLACES))
-        cells = [Cell(cell.p * share, cell.q * share) for cell in exact_law.cells((m + 1,))] if rest else []
+        cells = (
+            [Cell(cell.p * share, cell.q * share) for cell in exact_law.cells((m + 1,))]
+            if rest
+            else []
+        )
         if m:
-            cells += [Cell(cell.p * (1 - share), cell.q * (1 - share)) for cell in exact_law.cells((m,))]
+            cells += [
+                Cell(cell.p * (1 - share), cell.q * (1 - share)) for cell in exact_law.cells((m,))
+            ]
         else:
             cells.append(Cell(1 - share, 1 - share))
         found.append(Pair.of(cells))

@@ -26,12 +26,27 @@ def size(random: Random, low: float, high: float) -> float:
 def weights(random: Random, last: int) -> list[float]:
     """Weights of the points at radius 0 … last, by one of the recipes."""
     k = range(last + 1)
-    recipe = random.choice(["falling", "whole", "flat", "steep", "comb", "rippled", "hollow", "faint", "step", "equal but one"])
+    recipe = random.choice(
+        [
+            "falling",
+            "whole",
+            "flat",
+            "steep",
+            "comb",
+            "rippled",
+            "hollow",
+            "faint",
+            "step",
+            "equal but one",
+        ]
+    )
     if recipe == "falling":
         slope, power = size(random, 1e-6, 3.0), random.choice([1.0, 1.0, 1.5, 2.0])
         return [math.exp(-slope * i**power) for i in k]
     if recipe == "whole":
-        return sorted((float(random.randint(1, 2 ** random.randint(1, 40))) for _ in k), reverse=True)
+        return sorted(
+            (float(random.randint(1, 2 ** random.randint(1, 40))) for _ in k), reverse=True
+        )
     if recipe == "flat":
         return [1.0 + random.choice([0.0, 0.0, 2.0**-52, 2.0**-40]) * (last - i) for i in k]
     if recipe == "steep":
@@ -46,12 +61,18 @@ def weights(random: Random, last: int) -> list[float]:
         first = random.randint(0, last)
         return [0.0 if i < first else math.exp(-0.2 * i) for i in k]
     if recipe == "faint":
-        return [1.0 if i == 0 else random.choice([5e-324, 1e-310, 2.3e-308, 1e-300, 1e-200]) for i in k]
+        return [
+            1.0 if i == 0 else random.choice([5e-324, 1e-310, 2.3e-308, 1e-300, 1e-200]) for i in k
+        ]
     if recipe == "step":
         edge = random.randint(0, last)
-        return [1.0 if i <= edge else size(random, 1e-30, 1.0) if i == edge + 1 else 1e-31 for i in k]
+        return [
+            1.0 if i <= edge else size(random, 1e-30, 1.0) if i == edge + 1 else 1e-31 for i in k
+        ]
     odd = random.randint(0, last)
-    return [random.choice([0.5, 1.5, 1.0 - 2.0**-53, 1.0 + 2.0**-52]) if i == odd else 1.0 for i in k]
+    return [
+        random.choice([0.5, 1.5, 1.0 - 2.0**-53, 1.0 + 2.0**-52]) if i == odd else 1.0 for i in k
+    ]
 
 
 def tail(random: Random) -> float | None:
@@ -69,7 +90,9 @@ def tail(random: Random) -> float | None:
     )
 
 
-def lattice(random: Random, dimension: int = 1, longest: int = 12, *, tails: bool = True) -> LatticeNoise | None:
+def lattice(
+    random: Random, dimension: int = 1, longest: int = 12, *, tails: bool = True
+) -> LatticeNoise | None:
     """A law, or None where these weights make none (a tail after an empty shell, one that is too long)."""
     last = random.randint(0, longest)
     ratio = tail(random) if tails else None
@@ -78,7 +101,9 @@ def lattice(random: Random, dimension: int = 1, longest: int = 12, *, tails: boo
     domain = random.choice(["real", "integer"])
     step = 1.0 if domain == "integer" else random.choice([1.0, 0.25, 0.1, 2.0**-30])
     try:
-        return LatticeNoise.from_weights(weights(random, last), ratio, step=step, domain=domain, dimension=dimension)
+        return LatticeNoise.from_weights(
+            weights(random, last), ratio, step=step, domain=domain, dimension=dimension
+        )
     except ValueError:
         return None
 
@@ -93,10 +118,34 @@ def epsilons(random: Random, losses: list[float], count: int) -> list[float]:
     top = max((abs(loss) for loss in losses), default=1.0)
     kinks = random.sample(losses, min(len(losses), count)) if losses else [0.0]
     beside = [
-        random.choice([x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf), x * (1 - 1e-13), x - 1e-9]) for x in kinks
+        random.choice(
+            [
+                x,
+                math.nextafter(x, math.inf),
+                math.nextafter(x, -math.inf),
+                x * (1 - 1e-13),
+                x - 1e-9,
+            ]
+        )
+        for x in kinks
     ]
-    usual = [0.0, top, math.nextafter(top, 0.0), top * (1 - 1e-12), top * (1 + 1e-9), 5e-324, 1e-17, 1e-3 * top, 800.0]
-    usual += [random.uniform(-1.1 * top, 1.1 * top), random.uniform(0, top), -top, -size(random, 1e-17, 10.0)]
+    usual = [
+        0.0,
+        top,
+        math.nextafter(top, 0.0),
+        top * (1 - 1e-12),
+        top * (1 + 1e-9),
+        5e-324,
+        1e-17,
+        1e-3 * top,
+        800.0,
+    ]
+    usual += [
+        random.uniform(-1.1 * top, 1.1 * top),
+        random.uniform(0, top),
+        -top,
+        -size(random, 1e-17, 10.0),
+    ]
     return [*random.sample(usual, min(count, len(usual))), *beside][: 2 * count]
 
 
@@ -108,5 +157,7 @@ def deltas(random: Random) -> float:
 
 def monotone_weights(random: Random, last: int) -> list[float]:
     """Whole weights that do not rise."""
-    drawn = np.cumsum([random.choice([0, 1, 2, 7, 1000]) for _ in range(last + 1)])[::-1] + random.randint(1, 5)
+    drawn = np.cumsum([random.choice([0, 1, 2, 7, 1000]) for _ in range(last + 1)])[
+        ::-1
+    ] + random.randint(1, 5)
     return [float(weight) for weight in drawn]

@@ -13,15 +13,35 @@ from benchmarks.audit.single import some_sphere
 from benchmarks.audit.tally import Book
 from leastnoise import discrete_gaussian, epsilon_from_renyi, gaussian, laplace, moments_epsilon
 from leastnoise.privacy.tables import single_loss
-from leastnoise.releases.accounting import FAILURES, Budget, Charge, charge, declared, filter_epsilon, nothing
+from leastnoise.releases.accounting import (
+    FAILURES,
+    Budget,
+    Charge,
+    charge,
+    declared,
+    filter_epsilon,
+    nothing,
+)
 
 
 def conversions(book: Book, random: Random) -> None:
     """ε from one divergence, and the moments accountant's ε from a law."""
     row = book["conversions"]
-    divergence = random.choice([laws.size(random, 1e-8, 1e2), 0.0, laws.size(random, 1e-300, 1e-8), laws.size(random, 10.0, 1e4)])
+    divergence = random.choice(
+        [
+            laws.size(random, 1e-8, 1e2),
+            0.0,
+            laws.size(random, 1e-300, 1e-8),
+            laws.size(random, 10.0, 1e4),
+        ]
+    )
     order = random.choice(
-        [1.0 + laws.size(random, 1e-3, 1e4), 1.0 + laws.size(random, 1e-15, 1e-3), 1.0 + 2.0**-52, laws.size(random, 1e4, 1e12)]
+        [
+            1.0 + laws.size(random, 1e-3, 1e4),
+            1.0 + laws.size(random, 1e-15, 1e-3),
+            1.0 + 2.0**-52,
+            laws.size(random, 1e4, 1e12),
+        ]
     )
     delta = random.choice([laws.deltas(random), 1.0 - laws.size(random, 1e-16, 0.5)])
     if not 0.0 < delta < 1.0:
@@ -29,9 +49,16 @@ def conversions(book: Book, random: Random) -> None:
     d, a, x = exact(divergence), exact(order), exact(delta)
     classic = d - x.log() / (a - 1)
     improved = d + (1 - 1 / a).log() - (a * x).log() / (a - 1)
-    for conversion, truth in (("moments", classic), ("improved", classic.min(improved).max(arb(0)))):
+    for conversion, truth in (
+        ("moments", classic),
+        ("improved", classic.min(improved).max(arb(0))),
+    ):
         what = f"epsilon_from_renyi({divergence!r}, {order!r}, {delta!r}, {conversion!r})"
-        row.upper(row.ask(lambda c=conversion: epsilon_from_renyi(divergence, order, delta, c), what), truth, what)
+        row.upper(
+            row.ask(lambda c=conversion: epsilon_from_renyi(divergence, order, delta, c), what),
+            truth,
+            what,
+        )
     if random.random() < 0.1:
         _moments(book, random)
 
@@ -55,7 +82,9 @@ def _moments(book: Book, random: Random) -> None:
         a, total = exact(order), n * divergence(order)
         classic = total - exact(delta).log() / (a - 1)
         improved = total + (1 - 1 / a).log() - (a * exact(delta)).log() / (a - 1)
-        row.upper(epsilon, classic if conversion == "moments" else classic.min(improved).max(arb(0)), what)
+        row.upper(
+            epsilon, classic if conversion == "moments" else classic.min(improved).max(arb(0)), what
+        )
 
 
 def charges(book: Book, random: Random) -> None:
@@ -71,13 +100,22 @@ def charges(book: Book, random: Random) -> None:
             return
         loss, pairs, text = drawn
         uses = random.choice([1, 2, 100])
-        made = row.ask(lambda single=loss: charge(single, budget), f"charge(single_loss({text}), {budget!r})")
+        made = row.ask(
+            lambda single=loss: charge(single, budget), f"charge(single_loss({text}), {budget!r})"
+        )
         if made is None:
             return
-        truths = [row.exactly(lambda a=a, p=pairs: largest(pair.renyi(a) for pair in p)) for a in budget.orders]
+        truths = [
+            row.exactly(lambda a=a, p=pairs: largest(pair.renyi(a) for pair in p))
+            for a in budget.orders
+        ]
         top, lost = largest(_top(pair) for pair in pairs), largest(_lost(pair) for pair in pairs)
         for order, value, truth in zip(budget.orders, made.renyi, truths, strict=True):
-            row.upper(value, truth.max(arb(0)), f"charge(single_loss({text}), {budget!r}) at order {order!r}")
+            row.upper(
+                value,
+                truth.max(arb(0)),
+                f"charge(single_loss({text}), {budget!r}) at order {order!r}",
+            )
         row.upper(made.largest, top, f"largest loss of charge(single_loss({text}))")
         row.upper(made.failure, lost, f"failure of charge(single_loss({text}))")
         total = total.plus(made.times(uses))
@@ -92,11 +130,21 @@ def charges(book: Book, random: Random) -> None:
 
 def filters(book: Book, random: Random) -> None:
     """The filter's ε for charges that no law has: any numbers."""
-    epsilon, delta = laws.size(random, 0.01, 50.0), random.choice([laws.size(random, 1e-30, 0.3), 0.9])
-    budget = declared(epsilon, delta, orders=random.choice([None, None, [1.0 + 1e-6], [1.5, 1e4], [2.0, 8.0, 64.0]]))
+    epsilon, delta = (
+        laws.size(random, 0.01, 50.0),
+        random.choice([laws.size(random, 1e-30, 0.3), 0.9]),
+    )
+    budget = declared(
+        epsilon,
+        delta,
+        orders=random.choice([None, None, [1.0 + 1e-6], [1.5, 1e4], [2.0, 8.0, 64.0]]),
+    )
     scale = laws.size(random, 1e-12, 1e3)
     total = Charge(
-        tuple(random.choice([scale * order, scale * random.random(), 0.0, math.inf]) for order in budget.orders),
+        tuple(
+            random.choice([scale * order, scale * random.random(), 0.0, math.inf])
+            for order in budget.orders
+        ),
         random.choice([laws.size(random, 1e-9, 1e6), math.inf, scale]),
         random.choice([0.0, 0.5 * FAILURES * delta]),
     )
@@ -137,7 +185,11 @@ def _largest_of_filter(budget: Budget, total: Charge) -> arb:
     value, slope = value_and_slope(low)
     if value is None or not slope > 0:
         return arb(0) if value is None else value.max(arb(0))
-    high = exact(total.largest) if math.isfinite(total.largest) else largest([-constant / rate for rate, constant in terms]) + 1
+    high = (
+        exact(total.largest)
+        if math.isfinite(total.largest)
+        else largest([-constant / rate for rate, constant in terms]) + 1
+    )
     there, tilt = value_and_slope(high)
     if there is not None and tilt is not None and tilt > 0:
         return there

@@ -25,7 +25,9 @@ from flint import acb, arb, arb_poly, ctx, fmpq
 from leastnoise import LatticeNoise
 
 BITS = 320  # of a midpoint; losses of 700 and masses of 1e-300 lose at most 10 and 0 of them
-_DROPPED = arb(2) ** -220  # share of a sum at which a falling series is ended; the rest goes to the radius
+_DROPPED = (
+    arb(2) ** -220
+)  # share of a sum at which a falling series is ended; the rest goes to the radius
 
 
 @contextmanager
@@ -130,7 +132,10 @@ class ExactLaw:
     @cached_property
     def _heights(self) -> list[arb]:
         total = arb(self.total)
-        return [arb(mass) / (shell_count(self.dimension, k) * total) for k, mass in enumerate(self.masses)]
+        return [
+            arb(mass) / (shell_count(self.dimension, k) * total)
+            for k, mass in enumerate(self.masses)
+        ]
 
     def height(self, k: int) -> arb:
         """Probability of one point at radius k."""
@@ -158,7 +163,9 @@ class ExactLaw:
             return found
         start = explicit + 1
         for k in range(-m, m + 1):
-            points = geometric_sum(lambda i, k=k: shared_points(v, i, i - k), start, self.ratio, self.dimension)
+            points = geometric_sum(
+                lambda i, k=k: shared_points(v, i, i - k), start, self.ratio, self.dimension
+            )
             if points != 0:
                 p = arb(points) * self.height(start)
                 found.append(Cell(p, p / arb(self.ratio) ** k))
@@ -171,7 +178,11 @@ class ExactLaw:
 
     def shifts(self, m: int) -> list[tuple[int, ...]]:
         """Every shift of the box |v_l| ≤ m up to signs and order, without 0."""
-        return [v for v in itertools.combinations_with_replacement(range(m + 1), self.dimension) if any(v)]
+        return [
+            v
+            for v in itertools.combinations_with_replacement(range(m + 1), self.dimension)
+            if any(v)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +232,10 @@ class Pair:
         i = bisect_right(self.ratios, threshold.mid(), key=lambda ratio: ratio.mid())
         above_p, above_q = self._above
         total = above_p[i] - threshold * above_q[i]
-        for k in (i - 1, i):  # at the kink the order is not decided, and either way it is within a rounding of 0
+        for k in (
+            i - 1,
+            i,
+        ):  # at the kink the order is not decided, and either way it is within a rounding of 0
             if 0 <= k < len(self.cells) and self.ratios[k].overlaps(threshold):
                 slack = (self.cells[k].p - threshold * self.cells[k].q).abs_upper()
                 total += arb(0, slack)
@@ -232,9 +246,17 @@ class Pair:
         if order == math.inf:
             return self.losses[-1]
         if order == 1:
-            return sum((cell.p * loss for cell, loss in zip(self.cells, self.losses, strict=True)), arb(0))
+            return sum(
+                (cell.p * loss for cell, loss in zip(self.cells, self.losses, strict=True)), arb(0)
+            )
         above = exact(order) - 1
-        moment = sum((cell.p * (above * loss).exp() for cell, loss in zip(self.cells, self.losses, strict=True)), arb(0))
+        moment = sum(
+            (
+                cell.p * (above * loss).exp()
+                for cell, loss in zip(self.cells, self.losses, strict=True)
+            ),
+            arb(0),
+        )
         return moment.log() / above
 
 
@@ -335,7 +357,12 @@ def binomial_delta(low: Cell, high: Cell, infinite: arb, releases: int, epsilon:
     for k in range(early, n + 1):
         gained = (p - threshold * q).nonnegative_part()
         total += gained
-        if k > mean and k - early > 4 and p * (n - k) * odds_p < (k + 1) * p and p < total * _DROPPED:
+        if (
+            k > mean
+            and k - early > 4
+            and p * (n - k) * odds_p < (k + 1) * p
+            and p < total * _DROPPED
+        ):
             fall = odds_p * (n - k) / (k + 1)
             total += between(arb(0), p * fall / (1 - fall))
             break
@@ -379,7 +406,9 @@ def laplace_delta(ratio: Number, releases: int, epsilon: Number) -> arb:
         for inside in range(releases + 1):
             for top in range(releases - inside + 1):
                 bottom = releases - inside - top
-                ways = math.factorial(releases) // (math.factorial(inside) * math.factorial(top) * math.factorial(bottom))
+                ways = math.factorial(releases) // (
+                    math.factorial(inside) * math.factorial(top) * math.factorial(bottom)
+                )
                 weight = ways * (-bottom * size).exp() / arb(2) ** (top + bottom)
                 total += weight * _laplace_inside(size, inside, epsilon - (top - bottom) * size)
         return total
@@ -401,7 +430,9 @@ def _laplace_inside(size: arb, m: int, gap: arb) -> arb:
             break
         # y = s − knot runs from start − knot to top − knot.
         up = (knot / 2).exp() * _power_exponential(m - 1, arb(1) / 2, start - knot, top - knot)
-        down = (gap - knot / 2).exp() * _power_exponential(m - 1, -arb(1) / 2, start - knot, top - knot)
+        down = (gap - knot / 2).exp() * _power_exponential(
+            m - 1, -arb(1) / 2, start - knot, top - knot
+        )
         total += (-1) ** i * math.comb(m, i) * (up - down)
     return total * (-top / 2).exp() / (arb(4) ** m * math.factorial(m - 1))
 
@@ -458,7 +489,9 @@ class LatticeLoss:
 
     def composed(self, releases: int) -> LatticeLoss:
         infinite = ever(self.infinite, releases)
-        return LatticeLoss(self.p**releases, releases * self.lowest, self.step, releases * self.slack, infinite)
+        return LatticeLoss(
+            self.p**releases, releases * self.lowest, self.step, releases * self.slack, infinite
+        )
 
     @cached_property
     def _sums(self) -> tuple[list[arb], list[arb]]:
@@ -482,7 +515,10 @@ class LatticeLoss:
         total = arb(0)
         above_p, above_q = self._sums
         # At a kink the floor is one of two places, and both give the same sum.
-        for at in {int(place.lower().floor().unique_fmpz()), int(place.upper().floor().unique_fmpz())}:
+        for at in {
+            int(place.lower().floor().unique_fmpz()),
+            int(place.upper().floor().unique_fmpz()),
+        }:
             index = min(max(at + 1 - self.lowest, 0), len(above_p) - 1)
             value = (above_p[index] - epsilon.exp() * above_q[index]).nonnegative_part()
             total = value if total.is_zero() else total.union(value)
@@ -525,7 +561,9 @@ class Sphere:
 
             return value
 
-        above, below = (acb.integral(integrand(square), acb(0), top).real for square in (True, False))
+        above, below = (
+            acb.integral(integrand(square), acb(0), top).real for square in (True, False)
+        )
         return above / below
 
     def _integral(self, factor: Callable[[acb], acb], low: arb, high: arb) -> arb:
@@ -542,7 +580,9 @@ class Sphere:
 
     @cached_property
     def total(self) -> arb:
-        return self._integral(lambda loss: ((loss - acb(self.distance)) / 2).exp(), arb(0), arb.pi())
+        return self._integral(
+            lambda loss: ((loss - acb(self.distance)) / 2).exp(), arb(0), arb.pi()
+        )
 
     def delta(self, epsilon: Number) -> arb:
         """E[(1 − e^(ε−ℓ))_+]; for ε < 0 from the symmetry of the pair."""
@@ -568,5 +608,7 @@ class Sphere:
         if order == 1:
             mean = self._integral(lambda loss: loss * ((loss - d) / 2).exp(), arb(0), arb.pi())
             return mean / self.total
-        moment = self._integral(lambda loss: ((acb(above) + arb(1) / 2) * (loss - d)).exp(), arb(0), arb.pi())
+        moment = self._integral(
+            lambda loss: ((acb(above) + arb(1) / 2) * (loss - d)).exp(), arb(0), arb.pi()
+        )
         return (moment / self.total).log() / above + self.distance

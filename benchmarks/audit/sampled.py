@@ -10,7 +10,15 @@ from flint import arb
 from benchmarks.audit import laws
 from benchmarks.audit.oracles import ExactLaw, Pair, exact, largest, pairs_of, shell_count
 from benchmarks.audit.tally import Book
-from leastnoise import LatticeNoise, PrivacyLoss, cube, discrete_gaussian, discrete_laplace, generalized_gaussian, staircase
+from leastnoise import (
+    LatticeNoise,
+    PrivacyLoss,
+    cube,
+    discrete_gaussian,
+    discrete_laplace,
+    generalized_gaussian,
+    staircase,
+)
 from leastnoise import exact as with_integer_weights
 from leastnoise.errors import LeastNoiseError
 from leastnoise.sampling.draws import _sampler
@@ -28,7 +36,12 @@ def weights(book: Book, random: Random) -> None:
     delta = random.choice([1e-2, 1e-6, 1e-9, 1e-15, 1e-30])
     n = random.choice([1, 1, 10])
     call = f"exact({text}, delta={delta!r}, sensitivity={s!r}, compositions={n}, tolerance=1e-3)"
-    made = row.ask(lambda: with_integer_weights(law, delta=delta, sensitivity=s, compositions=n, tolerance=1e-3), call)
+    made = row.ask(
+        lambda: with_integer_weights(
+            law, delta=delta, sensitivity=s, compositions=n, tolerance=1e-3
+        ),
+        call,
+    )
     if made is None:
         made = row.ask(lambda: rounded(law, random.choice([64, 128])), f"rounded({text})")
         if made is None:
@@ -36,7 +49,12 @@ def weights(book: Book, random: Random) -> None:
     masses = [Fraction(float(mass)) for mass in made.shell_masses]
     unit = Fraction(1, 1 << 128)
     row.holds(sum(masses) == 1, f"sum of the weights of {call}", sum(masses), 1)
-    row.holds(all((mass / unit).denominator == 1 for mass in masses), f"weights of {call} are whole", "", "")
+    row.holds(
+        all((mass / unit).denominator == 1 for mass in masses),
+        f"weights of {call} are whole",
+        "",
+        "",
+    )
     if ExactLaw.of(law).is_monotone() and made.dimension == 1:
         row.holds(ExactLaw.of(made).is_monotone(), f"{call} does not rise", laws.text(made), "")
     if made.dimension > 1 and law.is_monotone:
@@ -47,7 +65,10 @@ def weights(book: Book, random: Random) -> None:
     _tables(row, made, masses, call)
     m = shift_in_steps(s, made.step)
     pairs = row.exactly(lambda: pairs_of(made, m, 3))
-    epsilon = row.ask(lambda: PrivacyLoss.of(made, s).epsilon(delta), f"PrivacyLoss.of({call}, {s!r}).epsilon({delta!r})")
+    epsilon = row.ask(
+        lambda: PrivacyLoss.of(made, s).epsilon(delta),
+        f"PrivacyLoss.of({call}, {s!r}).epsilon({delta!r})",
+    )
 
     def delta_at(at: float | arb) -> arb:
         return largest(pair.delta(at) for pair in pairs)
@@ -73,7 +94,11 @@ def _some_law(random: Random) -> tuple[LatticeNoise, float, str] | None:
             d = random.choice([2, 3])
             return cube(sigma, d, domain="integer"), 1.0, f"cube({sigma!r}, {d}, domain='integer')"
         power = random.choice([1.5, 2.0, 3.0])
-        return generalized_gaussian(sigma, power, step=0.5), 1.0, f"generalized_gaussian({sigma!r}, {power}, step=0.5)"
+        return (
+            generalized_gaussian(sigma, power, step=0.5),
+            1.0,
+            f"generalized_gaussian({sigma!r}, {power}, step=0.5)",
+        )
     except LeastNoiseError:
         return None
 
@@ -91,14 +116,23 @@ def _tables(row, made: LatticeNoise, masses: list[Fraction], call: str) -> None:
         first_units = last + 1 - column * height
         row_ok = 0 <= first_units <= height
         for outcome, units in zip(
-            (int(x) for x in table.outcomes[2 * column : 2 * column + 2]), (first_units, height - first_units), strict=True
+            (int(x) for x in table.outcomes[2 * column : 2 * column + 2]),
+            (first_units, height - first_units),
+            strict=True,
         ):
             counts[outcome] = counts.get(outcome, 0) + units
         if not row_ok:
-            row.holds(False, f"column {column} of the alias table of {call}", first_units, f"0 to {height}")
+            row.holds(
+                False,
+                f"column {column} of the alias table of {call}",
+                first_units,
+                f"0 to {height}",
+            )
     whole = 1 << table.bits
     if sampler.faces is None:
-        wanted = {0: masses[0]} | {sign * k: mass / 2 for k, mass in enumerate(masses) if k for sign in (1, -1)}
+        wanted = {0: masses[0]} | {
+            sign * k: mass / 2 for k, mass in enumerate(masses) if k for sign in (1, -1)
+        }
     else:
         radii = [int(k) for k in sampler.faces.radii]
         wanted = {index: masses[k] for index, k in enumerate(radii)}
@@ -107,11 +141,25 @@ def _tables(row, made: LatticeNoise, masses: list[Fraction], call: str) -> None:
             points = shell_count(d, k)
             for j in range(1, d):
                 # Points of the shell whose first coordinate of size k comes before place j.
-                before = points - (2 * k - 1) ** j * ((2 * k + 1) ** (d - j) - (2 * k - 1) ** (d - j)) if k else 1
+                before = (
+                    points - (2 * k - 1) ** j * ((2 * k + 1) ** (d - j) - (2 * k - 1) ** (d - j))
+                    if k
+                    else 1
+                )
                 boundary = min((before << 64) // points, (1 << 64) - 1)
-                row.holds(int(sampler.faces.boundaries[j - 1, index]) == boundary, f"face {j} of shell {k} of {call}", "", boundary)
+                row.holds(
+                    int(sampler.faces.boundaries[j - 1, index]) == boundary,
+                    f"face {j} of shell {k} of {call}",
+                    "",
+                    boundary,
+                )
     drawn = {outcome: Fraction(units, whole) for outcome, units in counts.items() if units}
-    row.holds(drawn == {outcome: mass for outcome, mass in wanted.items() if mass}, f"alias table of {call}", "", "")
+    row.holds(
+        drawn == {outcome: mass for outcome, mass in wanted.items() if mass},
+        f"alias table of {call}",
+        "",
+        "",
+    )
 
 
 def endless(book: Book, random: Random) -> None:
@@ -127,14 +175,18 @@ def endless(book: Book, random: Random) -> None:
     made = row.ask(lambda: EndlessLaw.of(law), text)
     if made is None:
         return
-    row.holds(sum(made.weights) == 1 << 128, f"sum of the weights of {text}", sum(made.weights), 1 << 128)
+    row.holds(
+        sum(made.weights) == 1 << 128, f"sum of the weights of {text}", sum(made.weights), 1 << 128
+    )
     last, ratio = made.last, exact(made.noise.tail_ratio or 0.0)
     whole = arb(2) ** 128
     inner = [arb(weight) / whole for weight in made.weights[: 2 * last + 1]]
     start = arb(made.weights[-1]) / whole * (1 - ratio)  # of the first place of a tail
 
     def probability(place: int) -> arb:
-        return inner[place + last] if abs(place) <= last else start * ratio ** (abs(place) - last - 1)
+        return (
+            inner[place + last] if abs(place) <= last else start * ratio ** (abs(place) - last - 1)
+        )
 
     far = last + 2
     cells = [_cell(probability(x), probability(x - 1)) for x in range(-far, far + 1)]

@@ -54,8 +54,15 @@ def steps(book: Book, random: Random) -> None:
         noise = BallNoise(s, random.randint(2, 5), random.choice([s / m, s, 3.0 * s]))
         pitch = public_pitch(noise.step, "real")
         judged = _judged_places(noise, s, pitch)
-    apart = max(abs(_place(a, pitch) - _place(b, pitch)) for a, b in _hostile_pairs(pitch, s, random))
-    row.holds(apart <= judged, f"floats at most {s!r} apart, pitch {pitch}", f"{judged} places judged", f"{apart} places apart")
+    apart = max(
+        abs(_place(a, pitch) - _place(b, pitch)) for a, b in _hostile_pairs(pitch, s, random)
+    )
+    row.holds(
+        apart <= judged,
+        f"floats at most {s!r} apart, pitch {pitch}",
+        f"{judged} places judged",
+        f"{apart} places apart",
+    )
 
 
 def _judged_places(noise: BallNoise, s: float, pitch: Fraction) -> int:
@@ -117,10 +124,20 @@ def _lattice_profiles(row: Row, random: Random, dimension: int) -> None:
         truth = row.exactly(lambda e=epsilon: delta_at(e))
         if epsilon >= 0.0:
             what = f"{text}.delta_bounds({epsilon!r})"
-            row.bounds(row.ask(lambda e=epsilon: judged.delta_bounds(e), what), truth, what, (epsilon, delta_at))
+            row.bounds(
+                row.ask(lambda e=epsilon: judged.delta_bounds(e), what),
+                truth,
+                what,
+                (epsilon, delta_at),
+            )
         else:
             what = f"lattice_loss({laws.text(noise)}, {m}).profile({epsilon!r})"
-            row.upper(row.ask(lambda e=epsilon: float(single.profile(e)), what), truth, what, profile=(epsilon, delta_at))
+            row.upper(
+                row.ask(lambda e=epsilon: float(single.profile(e)), what),
+                truth,
+                what,
+                profile=(epsilon, delta_at),
+            )
             row.lower(row.ask(lambda e=epsilon: float(single.profile_lower(e)), what), truth, what)
     if len(pairs) == 1 and losses and max(map(abs, losses)) < 50.0:
         _their_profile(row, pairs[0], max(laws.epsilons(random, losses, 1)[0], 0.0), text)
@@ -137,18 +154,35 @@ def _their_profile(row: Row, pair: Pair, epsilon: float, text: str) -> None:
 def closed_profiles(book: Book, random: Random) -> None:
     """Gaussian and Laplace noise in their closed forms, from tiny to huge sensitivities."""
     row = book["one release: delta, closed forms"]
-    ratio = random.choice([laws.size(random, 1e-3, 30.0), laws.size(random, 1e-20, 1e-3), laws.size(random, 30.0, 3e3)])
+    ratio = random.choice(
+        [
+            laws.size(random, 1e-3, 30.0),
+            laws.size(random, 1e-20, 1e-3),
+            laws.size(random, 30.0, 3e3),
+        ]
+    )
     if random.random() < 0.05:
         ratio = laws.size(random, 1e-300, 1e-20)
     is_gaussian = random.random() < 0.6
     noise = gaussian(1.0 / ratio) if is_gaussian else laplace(1.0 / ratio)
     s = random.choice([1.0, 1.0, 0.1, 3.0])
-    unit = exact(s) / exact(noise.sigma if isinstance(noise, GaussianNoise) else noise.scale)  # of the floats of the law itself
+    unit = exact(s) / exact(
+        noise.sigma if isinstance(noise, GaussianNoise) else noise.scale
+    )  # of the floats of the law itself
     spread = float(unit)
     if is_gaussian:
-        usual = [spread * random.uniform(0, 8), spread * spread / 2 + spread * random.uniform(-3, 8), laws.size(random, 1e-18, 1e3)]
+        usual = [
+            spread * random.uniform(0, 8),
+            spread * spread / 2 + spread * random.uniform(-3, 8),
+            laws.size(random, 1e-18, 1e3),
+        ]
     else:
-        usual = [spread, spread * random.random(), spread * (1 - laws.size(random, 1e-16, 1.0)), math.nextafter(spread, 0.0)]
+        usual = [
+            spread,
+            spread * random.random(),
+            spread * (1 - laws.size(random, 1e-16, 1.0)),
+            math.nextafter(spread, 0.0),
+        ]
     epsilon = max(random.choice([0.0, *usual]), 0.0)
     what = f"PrivacyLoss.of({noise!r}, {s!r}).delta_bounds({epsilon!r})"
 
@@ -156,12 +190,19 @@ def closed_profiles(book: Book, random: Random) -> None:
         return gaussian_delta(unit, e) if is_gaussian else laplace_delta(unit, 1, e)
 
     truth = row.exactly(lambda: delta_at(epsilon))
-    row.bounds(row.ask(lambda: PrivacyLoss.of(noise, s).delta_bounds(epsilon), what), truth, what, (epsilon, delta_at))
+    row.bounds(
+        row.ask(lambda: PrivacyLoss.of(noise, s).delta_bounds(epsilon), what),
+        truth,
+        what,
+        (epsilon, delta_at),
+    )
     if theirs.is_there() and 1e-2 < spread < 1.0:
         one = row.ask_theirs(lambda: theirs.closed(noise, s))
         if one is not None:
             value = row.ask_theirs(lambda: float(one.get_delta_for_epsilon(epsilon)))
-            row.upper(value, truth, f"dp_accounting: {what}", of=row.theirs, profile=(epsilon, delta_at))
+            row.upper(
+                value, truth, f"dp_accounting: {what}", of=row.theirs, profile=(epsilon, delta_at)
+            )
 
 
 def sphere_profiles(book: Book, random: Random) -> None:
@@ -169,24 +210,43 @@ def sphere_profiles(book: Book, random: Random) -> None:
     row = book["one release: delta, sphere"]
     noise, s, law, text = some_sphere(random)
     top = float(law.distance)
-    for epsilon in (0.0, top * random.random(), top * (1 - laws.size(random, 1e-15, 1e-2)), laws.size(random, 1e-12, top)):
+    for epsilon in (
+        0.0,
+        top * random.random(),
+        top * (1 - laws.size(random, 1e-15, 1e-2)),
+        laws.size(random, 1e-12, top),
+    ):
         what = f"PrivacyLoss.of({text}, {s!r}).delta_bounds({epsilon!r})"
         truth = row.exactly(lambda e=epsilon: law.delta(e))
-        row.bounds(row.ask(lambda e=epsilon: PrivacyLoss.of(noise, s).delta_bounds(e), what), truth, what, (epsilon, law.delta))
+        row.bounds(
+            row.ask(lambda e=epsilon: PrivacyLoss.of(noise, s).delta_bounds(e), what),
+            truth,
+            what,
+            (epsilon, law.delta),
+        )
     epsilon = -laws.size(random, 1e-12, 2.0 * top)
     what = f"single_loss({text}, {s!r}).profile({epsilon!r})"
-    row.upper(row.ask(lambda: float(single_loss(noise, s).profile(epsilon)), what), law.delta(epsilon), what)
+    row.upper(
+        row.ask(lambda: float(single_loss(noise, s).profile(epsilon)), what),
+        law.delta(epsilon),
+        what,
+    )
 
 
 def some_sphere(random: Random, most: float = 9e3) -> tuple[BallNoise, float, Sphere, str]:
     """A sphere law, a sensitivity, and the exact law of its loss at the distance that the public lattice makes of it."""
     d = random.choice([2, 2, 3, 4, 5, 10, 10, 21, 40, 100])
     usual = laws.size(random, 1e-2, 20.0)
-    top = min(random.choice([usual, usual, laws.size(random, 1e-6, 1e-2), laws.size(random, 20.0, 9e3)]), most)
+    top = min(
+        random.choice([usual, usual, laws.size(random, 1e-6, 1e-2), laws.size(random, 20.0, 9e3)]),
+        most,
+    )
     s = random.choice([1.0, 0.1, 3.0])
     noise = BallNoise(s * math.sqrt(d) / top, d, random.choice([s, 0.1 * s, 3.0 * s]))
     pitch = public_pitch(noise.step, "real")
-    distance = math.ceil(Fraction(s) / pitch) * pitch  # what two answers can be apart once they are rounded
+    distance = (
+        math.ceil(Fraction(s) / pitch) * pitch
+    )  # what two answers can be apart once they are rounded
     law = Sphere(d, exact(distance) / exact(noise.scale) * exact(d).sqrt())
     return noise, s, law, f"BallNoise({noise.scale!r}, {d}, {noise.step!r})"
 
@@ -197,7 +257,11 @@ def some_sphere(random: Random, most: float = 9e3) -> tuple[BallNoise, float, Sp
 def divergences(book: Book, random: Random) -> None:
     """Rényi divergences of every order, of every family of laws."""
     row = book["one release: Renyi divergences"]
-    near_one, usual, high = 1.0 + laws.size(random, 1e-12, 1e-2), laws.size(random, 1.01, 100.0), laws.size(random, 100.0, 1e4)
+    near_one, usual, high = (
+        1.0 + laws.size(random, 1e-12, 1e-2),
+        laws.size(random, 1.01, 100.0),
+        laws.size(random, 100.0, 1e4),
+    )
     orders = [1.0, 1.0 + 1e-8, near_one, usual, high, math.inf]
     recipe = random.choice(["lattice", "lattice", "joint", "closed", "staircase", "sphere"])
     if recipe == "closed":
@@ -212,13 +276,21 @@ def divergences(book: Book, random: Random) -> None:
         if stairs is not None:
             _lattice_divergences(row, stairs, 6, s, text, random.sample(orders, 2))
     else:
-        noise = laws.lattice(random, 1 if recipe == "lattice" else 2, 8 if recipe == "lattice" else 4)
+        noise = laws.lattice(
+            random, 1 if recipe == "lattice" else 2, 8 if recipe == "lattice" else 4
+        )
         m = random.randint(1, 3 if recipe == "lattice" else 1)
-        if noise is not None and noise.step != 0.1:  # m times 0.1 as a float is not m steps as exact numbers
-            _lattice_divergences(row, noise, m, m * noise.step, laws.text(noise), random.sample(orders, 2))
+        if (
+            noise is not None and noise.step != 0.1
+        ):  # m times 0.1 as a float is not m steps as exact numbers
+            _lattice_divergences(
+                row, noise, m, m * noise.step, laws.text(noise), random.sample(orders, 2)
+            )
 
 
-def _lattice_divergences(row: Row, noise: LatticeNoise, m: int, s: float, text: str, orders: list[float]) -> None:
+def _lattice_divergences(
+    row: Row, noise: LatticeNoise, m: int, s: float, text: str, orders: list[float]
+) -> None:
     pairs = row.exactly(lambda: pairs_of(noise, m, 3))
     ends = any(not pair.infinite.is_zero() for pair in pairs)
     for order in orders:
@@ -227,7 +299,9 @@ def _lattice_divergences(row: Row, noise: LatticeNoise, m: int, s: float, text: 
         if ends and claimed is not None:
             row.holds(claimed == math.inf, what, claimed, math.inf)
         elif not ends:
-            row.upper(claimed, row.exactly(lambda a=order: largest(pair.renyi(a) for pair in pairs)), what)
+            row.upper(
+                claimed, row.exactly(lambda a=order: largest(pair.renyi(a) for pair in pairs)), what
+            )
 
 
 def _sphere_divergences(row: Row, random: Random, orders: list[float]) -> None:
@@ -235,11 +309,18 @@ def _sphere_divergences(row: Row, random: Random, orders: list[float]) -> None:
     for order in random.sample(orders, 3):
         what = f"renyi_divergence({text}, {order!r}, {s!r})"
         if order == math.inf or (order - 1.0) * float(law.distance) < 1e6:
-            row.upper(row.ask(lambda a=order: renyi_divergence(noise, a, s), what), row.exactly(lambda a=order: law.renyi(a)), what)
+            row.upper(
+                row.ask(lambda a=order: renyi_divergence(noise, a, s), what),
+                row.exactly(lambda a=order: law.renyi(a)),
+                what,
+            )
 
 
 def _closed_divergences(row: Row, random: Random, orders: list[float]) -> None:
-    usual, extreme = laws.size(random, 1e-3, 30.0), [laws.size(random, 1e-8, 1e-3), laws.size(random, 30.0, 1e3)]
+    usual, extreme = (
+        laws.size(random, 1e-3, 30.0),
+        [laws.size(random, 1e-8, 1e-3), laws.size(random, 30.0, 1e3)],
+    )
     ratio = random.choice([usual, *extreme, laws.size(random, 1e-200, 1e-8)])
     is_gaussian = random.random() < 0.3
     noise = gaussian(1.0 / ratio) if is_gaussian else laplace(1.0 / ratio)
@@ -250,7 +331,9 @@ def _closed_divergences(row: Row, random: Random, orders: list[float]) -> None:
         if is_gaussian and order == math.inf:
             row.holds(claimed in (None, math.inf), what, claimed, math.inf)
             continue
-        truth = row.exactly(lambda a=order: exact(a) * unit * unit / 2 if is_gaussian else laplace_renyi(unit, a))
+        truth = row.exactly(
+            lambda a=order: exact(a) * unit * unit / 2 if is_gaussian else laplace_renyi(unit, a)
+        )
         row.upper(claimed, truth, what, record=ratio == usual)
         if theirs.is_there() and 1.0 < order < math.inf:
             value = row.ask_theirs(lambda a=order: theirs.divergence(noise, a))

@@ -54,7 +54,9 @@ class _Density:
     def at(self, u: Floats) -> Floats:
         cosine = np.cos(u)
         shape = np.sin(u) ** (self.d - 2) * (self.ratio - (0.5 * self.distance * cosine) ** 2)
-        return np.asarray(shape * np.exp(0.5 * self.distance * (cosine - 1.0)) / self.total, dtype=np.float64)
+        return np.asarray(
+            shape * np.exp(0.5 * self.distance * (cosine - 1.0)) / self.total, dtype=np.float64
+        )
 
     def once(self, epsilon: Floats) -> Floats:
         """δ of one release at each ε."""
@@ -62,7 +64,9 @@ class _Density:
         last = np.arccos(np.minimum(size / self.distance, 1.0))
         u = 0.5 * last[:, None] * (1.0 + _NODES)
         gap = self.distance * np.cos(u) - size[:, None]
-        value = np.sum(0.5 * last[:, None] * _WEIGHTS * self.at(u) * -np.expm1(-np.maximum(gap, 0.0)), axis=1)
+        value = np.sum(
+            0.5 * last[:, None] * _WEIGHTS * self.at(u) * -np.expm1(-np.maximum(gap, 0.0)), axis=1
+        )
         return np.where(epsilon >= 0.0, value, 1.0 - np.exp(-size) * (1.0 - value))
 
     def twice(self, epsilon: float) -> float:
@@ -90,7 +94,9 @@ class _Density:
         weight /= weight.sum()
         chernoff = n * k - theta * epsilon
         if chernoff > _FAR_BELOW:
-            raise BeyondTheOracleError("The sum lies so far above epsilon that the integral cancels.")
+            raise BeyondTheOracleError(
+                "The sum lies so far above epsilon that the integral cancels."
+            )
         width = max(n * self.distance - epsilon, (45.0 + max(-chernoff, 0.0) + 10.0) / theta)
         step = 2.0 * math.pi / width
         reach = _RESOLVED / self.distance
@@ -98,7 +104,9 @@ class _Density:
         while True:
             s = step * np.arange(start, start + chunk)
             moment = np.exp(1j * np.outer(s, self.loss)) @ weight
-            terms = np.real(moment**n * np.exp(-1j * s * epsilon) / ((theta + 1j * s) * (theta + 1.0 + 1j * s)))
+            terms = np.real(
+                moment**n * np.exp(-1j * s * epsilon) / ((theta + 1j * s) * (theta + 1.0 + 1j * s))
+            )
             if start == 0:
                 terms[0] *= 0.5
             total += float(np.sum(terms))

@@ -21,7 +21,9 @@ DeltaAt = Callable[[Number], arb]
 USUAL = (1e-30, 0.9)  # the δ whose excesses are recorded; beyond, only violations count
 _FAR = 1e7  # an ε beyond every finite loss asked about here
 _NARROW = 1e-9  # an excess is recorded where the exact value is known at least this well
-_SAME = 2.0**-60  # an enclosure this narrow around a float says that they agree, though not which of the two is less
+_SAME = (
+    2.0**-60
+)  # an enclosure this narrow around a float says that they agree, though not which of the two is less
 _SHARES = [10.0**-digits for digits in range(15, 0, -1)]
 
 
@@ -45,7 +47,9 @@ class Side:
     """One accountant's part of a row: ours, or dp_accounting's."""
 
     checks: int = 0
-    undecided: int = 0  # no check: the enclosure of the exact value neither confirms nor refutes the number
+    undecided: int = (
+        0  # no check: the enclosure of the exact value neither confirms nor refutes the number
+    )
     unanswered: int = 0  # refused with a reason, failed, or +inf where the truth is finite
     seconds: float = 0.0
     excesses: list[float] = field(default_factory=list)
@@ -98,7 +102,9 @@ class Row:
             self.ours.unanswered += 1
         except Exception as error:
             self.ours.checks += 1
-            self.ours.violations.append(Violation(what, f"{type(error).__name__}: {error}", "a number or a refusal"))
+            self.ours.violations.append(
+                Violation(what, f"{type(error).__name__}: {error}", "a number or a refusal")
+            )
         finally:
             self.ours.seconds += time.process_time() - start
         return None
@@ -143,7 +149,9 @@ class Row:
         if claimed is None or self._is_nan(claimed, what, side) or not side.decides(claimed, truth):
             return
         if surely_below(claimed, truth):
-            side.violations.append(Violation(what, repr(claimed), truth.str(25), float(1 - exact(claimed) / truth)))
+            side.violations.append(
+                Violation(what, repr(claimed), truth.str(25), float(1 - exact(claimed) / truth))
+            )
         elif claimed == math.inf:
             side.unanswered += 1
         elif record and truth > 0 and truth.rad() <= exact(_NARROW) * truth.mid():
@@ -160,7 +168,9 @@ class Row:
                         break
             side.record(excess, what)
 
-    def bounds(self, claimed: Bounds | None, truth: arb, what: str, profile: tuple[float, DeltaAt]) -> None:
+    def bounds(
+        self, claimed: Bounds | None, truth: arb, what: str, profile: tuple[float, DeltaAt]
+    ) -> None:
         """Both sides of a δ at some ε."""
         if claimed is not None:
             self.upper(claimed.upper, truth, what, profile=profile)
@@ -171,9 +181,19 @@ class Row:
         if claimed is None or claimed == 0.0 or self._is_nan(claimed, what, self.ours):
             return
         if self.ours.decides(claimed, truth) and surely_above(claimed, truth):
-            self.ours.violations.append(Violation(what + ", lower bound", repr(claimed), truth.str(25)))
+            self.ours.violations.append(
+                Violation(what + ", lower bound", repr(claimed), truth.str(25))
+            )
 
-    def epsilon(self, claimed: float | None, delta: float, delta_at: DeltaAt, what: str, *, of: Side | None = None) -> None:
+    def epsilon(
+        self,
+        claimed: float | None,
+        delta: float,
+        delta_at: DeltaAt,
+        what: str,
+        *,
+        of: Side | None = None,
+    ) -> None:
         """An ε for δ: the exact δ(ε) must not exceed δ. The excess is measured from the least ε of which that is true."""
         side = self.ours if of is None else of
         if claimed is None or self._is_nan(claimed, what, side):
@@ -181,7 +201,9 @@ class Row:
         start = time.process_time()
         try:
             if claimed == math.inf:
-                there = delta_at(_FAR)  # where the loss is unbounded more often than δ, +inf is the truth
+                there = delta_at(
+                    _FAR
+                )  # where the loss is unbounded more often than δ, +inf is the truth
                 side.unanswered += side.decides(delta, there) and not there > exact(delta)
                 return
             there = delta_at(claimed)
@@ -189,7 +211,9 @@ class Row:
                 return
             if there > exact(delta):
                 short = float(1 - exact(delta) / there)
-                side.violations.append(Violation(what, repr(claimed), f"delta({claimed!r}) = {there.str(20)}", short))
+                side.violations.append(
+                    Violation(what, repr(claimed), f"delta({claimed!r}) = {there.str(20)}", short)
+                )
             elif USUAL[0] <= delta <= USUAL[1]:
                 least = least_epsilon(delta_at, delta, claimed)
                 if least > 0.0 or claimed == 0.0:
@@ -197,7 +221,9 @@ class Row:
         finally:
             self.oracle_seconds += time.process_time() - start
 
-    def epsilon_lower(self, claimed: float | None, delta: float, delta_at: DeltaAt, what: str) -> None:
+    def epsilon_lower(
+        self, claimed: float | None, delta: float, delta_at: DeltaAt, what: str
+    ) -> None:
         """A lower bound on ε: the exact δ just below it must not be under δ."""
         if claimed is None or claimed == 0.0 or self._is_nan(claimed, what, self.ours):
             return
@@ -205,7 +231,9 @@ class Row:
         there = delta_at(exact(min(claimed, _FAR)) * (1 - exact(2.0**-60)))
         self.oracle_seconds += time.process_time() - start
         if self.ours.decides(delta, there) and there < exact(delta):
-            self.ours.violations.append(Violation(what + ", lower bound", repr(claimed), f"delta there = {there.str(20)}"))
+            self.ours.violations.append(
+                Violation(what + ", lower bound", repr(claimed), f"delta there = {there.str(20)}")
+            )
 
     def _is_nan(self, claimed: float, what: str, side: Side) -> bool:
         """Ours is never NaN, whatever the truth; theirs is an answer that was not had."""

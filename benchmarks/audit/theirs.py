@@ -12,7 +12,9 @@ from flint import arb
 from benchmarks.audit.oracles import Pair, exact
 
 PITCH = 1e-4  # its default
-_MOST_POINTS = 2_000_000  # a composition on more grid points is not tried: one takes more than a second
+_MOST_POINTS = (
+    2_000_000  # a composition on more grid points is not tried: one takes more than a second
+)
 
 
 def distribution(pair: Pair) -> Any:
@@ -61,7 +63,9 @@ def closed(noise: Any, sensitivity: float) -> Any:
     from leastnoise.closed_form import GaussianNoise
 
     if isinstance(noise, GaussianNoise):
-        return pld.from_gaussian_mechanism(noise.sigma, sensitivity, value_discretization_interval=PITCH)
+        return pld.from_gaussian_mechanism(
+            noise.sigma, sensitivity, value_discretization_interval=PITCH
+        )
     return pld.from_laplace_mechanism(noise.scale, sensitivity, value_discretization_interval=PITCH)
 
 

@@ -11,7 +11,9 @@ from sphinx.util.docutils import SphinxDirective
 _WIDTH = 100
 
 
-def _commands(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
+def _commands(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
     """(full name, help) of a command and all below it."""
     settings = {**command.context_settings, "terminal_width": _WIDTH, "max_content_width": _WIDTH}
     with click.Context(command, info_name=name, parent=parent, **settings) as context:

@@ -14,7 +14,10 @@ def _escaped(line: str) -> str:
         return line
     parts, at = [], 0
     for code in _CODE.finditer(line):
-        parts += [re.sub(r"([|*])", r"\\\1", line[at : code.start()]), f"``{code.group().strip('`')}``"]
+        parts += [
+            re.sub(r"([|*])", r"\\\1", line[at : code.start()]),
+            f"``{code.group().strip('`')}``",
+        ]
         at = code.end()
     return "".join(parts) + re.sub(r"([|*])", r"\\\1", line[at:])
 
@@ -26,9 +29,20 @@ def _plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: lis
     lines[:] = [re.sub(r"^Guarantees:", "**Guarantees:**", _escaped(line)) for line in lines]
 
 
-def _short(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None) -> Any:
+def _short(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str | None,
+    result: str | None,
+) -> Any:
     """Names of types (`autodoc_type_aliases`) as names, also inside a Callable."""
-    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, result))
+    return tuple(
+        text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+        for text in (signature, result)
+    )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -53,14 +53,28 @@ if TYPE_CHECKING:
 _HOMES = {
     "ball": ("sphere",),
     "classic": (
-        *("cube", "discrete_gaussian", "discrete_laplace", "discrete_staircase", "gaussian", "generalized_gaussian"),
+        *(
+            "cube",
+            "discrete_gaussian",
+            "discrete_laplace",
+            "discrete_staircase",
+            "gaussian",
+            "generalized_gaussian",
+        ),
         *("laplace", "staircase"),
     ),
     "cost": ("Cost",),
     "designer.cactus": ("cactus",),
     "designer.design": ("Design", "design"),
     "errors": (
-        *("AccountingError", "BudgetExceededError", "DesignError", "EngineError", "InvalidFileError", "InvalidParameterError"),
+        *(
+            "AccountingError",
+            "BudgetExceededError",
+            "DesignError",
+            "EngineError",
+            "InvalidFileError",
+            "InvalidParameterError",
+        ),
         *("LeastNoiseError", "LedgerError", "PlanError", "UnsupportedError"),
     ),
     "lattice": ("LatticeNoise",),

@@ -129,14 +129,29 @@ def certify(
         raise InvalidParameterError("problem", problem, "to be plain JSON data") from None
     guarantee = judged(law, delta, compositions, sensitivity, DEFAULT)
     if not math.isfinite(guarantee.epsilon):
-        raise AccountingError(f"The law has no finite epsilon at delta={delta!r} for {compositions} releases; end it farther out.")
-    plain = {str(name): real_number(f"rivals[{name!r}]", epsilon) for name, epsilon in (rivals or {}).items()}
+        raise AccountingError(
+            f"The law has no finite epsilon at delta={delta!r} for {compositions} releases; end it farther out."
+        )
+    plain = {
+        str(name): real_number(f"rivals[{name!r}]", epsilon)
+        for name, epsilon in (rivals or {}).items()
+    }
     return Artefact(law, guarantee, _charges(law, guarantee.sensitivity), DEFAULT, stated, plain)
 
 
-def judged(noise: LatticeNoise | BallNoise, delta: float, compositions: int, sensitivity: float, settings: Settings) -> Guarantee:
+def judged(
+    noise: LatticeNoise | BallNoise,
+    delta: float,
+    compositions: int,
+    sensitivity: float,
+    settings: Settings,
+) -> Guarantee:
     """The guarantee that the judge gives."""
-    delta, n, s = open_unit("delta", delta), positive_integer("compositions", compositions), at_least("sensitivity", sensitivity)
+    delta, n, s = (
+        open_unit("delta", delta),
+        positive_integer("compositions", compositions),
+        at_least("sensitivity", sensitivity),
+    )
     loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
     return Guarantee(loss.epsilon(delta), delta, n, s)
 
@@ -157,7 +172,9 @@ def read_artefact(path: str | PathLike[str]) -> Artefact:
     """The artefact in a file that is whole and unedited; otherwise an InvalidFileError. `verify` also judges it anew."""
     content, digest = _parsed(path)
     if digest != _digest(content):
-        raise InvalidFileError(f"{os.fspath(path)!r} is damaged: its content does not match its SHA-256.")
+        raise InvalidFileError(
+            f"{os.fspath(path)!r} is damaged: its content does not match its SHA-256."
+        )
     return _artefact(content, os.fspath(path))
 
 
@@ -178,13 +195,22 @@ def verify(path: str | PathLike[str]) -> Verification:
         raise InvalidFileError(f"{error} Its content does not match its SHA-256 either.") from None
     stated = artefact.guarantee
     try:
-        found = judged(artefact.noise, stated.delta, stated.compositions, stated.sensitivity, artefact.settings)
+        found = judged(
+            artefact.noise, stated.delta, stated.compositions, stated.sensitivity, artefact.settings
+        )
         charges = _charges(artefact.noise, stated.sensitivity)
         variance = artefact.noise.variance
     except LeastNoiseError as error:
-        return Verification(stated, None, None, (*mismatches, f"The weights could not be judged: {error}"))
+        return Verification(
+            stated, None, None, (*mismatches, f"The weights could not be judged: {error}")
+        )
     except (TypeError, ValueError, ArithmeticError, MemoryError):
-        return Verification(stated, None, None, (*mismatches, "The stated numbers are out of all range: nothing can be judged."))
+        return Verification(
+            stated,
+            None,
+            None,
+            (*mismatches, "The stated numbers are out of all range: nothing can be judged."),
+        )
     comparisons = [
         ("epsilon", stated.epsilon, found.epsilon),
         ("charge for unbounded loss", artefact.charges.unbounded, charges.unbounded),
@@ -196,9 +222,14 @@ def verify(path: str | PathLike[str]) -> Verification:
         for name, ours, theirs in comparisons
         if not math.isclose(ours, theirs, rel_tol=_SAME, abs_tol=0.0)
     ]
-    stated_pitch, lattice_pitch = content["law"]["pitch"], str(public_pitch(artefact.noise.step, artefact.noise.domain))
+    stated_pitch, lattice_pitch = (
+        content["law"]["pitch"],
+        str(public_pitch(artefact.noise.step, artefact.noise.domain)),
+    )
     if stated_pitch != lattice_pitch:
-        mismatches.append(f"The stated pitch is {stated_pitch!r}; the step gives {lattice_pitch!r}.")
+        mismatches.append(
+            f"The stated pitch is {stated_pitch!r}; the step gives {lattice_pitch!r}."
+        )
     return Verification(stated, found, charges, tuple(mismatches))
 
 
@@ -207,7 +238,9 @@ def _exact_law(noise: Noise) -> LatticeNoise | BallNoise:
         return noise  # drawn exactly as it is
     law = lattice_form(noise)
     if integer_weights(law) is None:
-        raise UnsupportedError("Only a law with integer weights has a guarantee to verify; make it exact(noise, delta=..., ...).")
+        raise UnsupportedError(
+            "Only a law with integer weights has a guarantee to verify; make it exact(noise, delta=..., ...)."
+        )
     return law
 
 
@@ -226,7 +259,10 @@ def _content(artefact: Artefact) -> dict[str, Any]:
             "compositions": guarantee.compositions,
             "sensitivity": guarantee.sensitivity,
         },
-        "charges": {"unbounded": artefact.charges.unbounded, "deviation": artefact.charges.deviation},
+        "charges": {
+            "unbounded": artefact.charges.unbounded,
+            "deviation": artefact.charges.deviation,
+        },
         "accountant": {
             "name": ACCOUNTANT,
             "version": metadata.version("leastnoise"),
@@ -278,12 +314,18 @@ def _parsed(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
     except OSError as error:
         raise InvalidFileError(f"Cannot read {where}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidFileError(f"{where} is not complete JSON (truncated or damaged?): {error}.") from None
+        raise InvalidFileError(
+            f"{where} is not complete JSON (truncated or damaged?): {error}."
+        ) from None
     if not isinstance(file, dict) or file.get("format") != FORMAT:
         raise InvalidFileError(f"{where} is not an artefact: its format is not {FORMAT!r}.")
     if file.get("version") != VERSION or isinstance(file["version"], bool):
-        raise InvalidFileError(f"{where} has version {file.get('version')!r}; this release reads version {VERSION}.")
-    if set(file) != {"format", "version", "sha256", "content"} or not isinstance(file["content"], dict):
+        raise InvalidFileError(
+            f"{where} has version {file.get('version')!r}; this release reads version {VERSION}."
+        )
+    if set(file) != {"format", "version", "sha256", "content"} or not isinstance(
+        file["content"], dict
+    ):
         raise InvalidFileError(f"{where} does not have the fields of an artefact.")
     return file["content"], file["sha256"]
 
@@ -294,7 +336,12 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
         if unseen:
             raise ValueError(f"a text has the unseen character {unseen}")
         _only_known_fields(content)
-        law, guarantee, charges, accountant = content["law"], content["guarantee"], content["charges"], content["accountant"]
+        law, guarantee, charges, accountant = (
+            content["law"],
+            content["guarantee"],
+            content["charges"],
+            content["accountant"],
+        )
         if accountant["name"] != ACCOUNTANT:
             raise ValueError(f"the accountant {accountant['name']!r} is not known here")
         return Artefact(
@@ -310,8 +357,17 @@ def _artefact(content: dict[str, Any], where: str) -> Artefact:
             dict(content["problem"]),
             {name: _number(epsilon) for name, epsilon in content["rivals"].items()},
         )
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, LeastNoiseError) as error:
-        raise InvalidFileError(f"{where!r} does not describe a law with a guarantee: {error}") from None
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        LeastNoiseError,
+    ) as error:
+        raise InvalidFileError(
+            f"{where!r} does not describe a law with a guarantee: {error}"
+        ) from None
 
 
 _FIELDS: Mapping[str, set[str] | None] = {
@@ -333,24 +389,37 @@ def _only_known_fields(content: dict[str, Any]) -> None:
     known_fields = {**_FIELDS, "law": sphere} if "body" in content["law"] else _FIELDS
     for name, found, expected in [
         ("content", set(content), set(_FIELDS)),
-        *((part, set(content[part]), known) for part, known in known_fields.items() if known is not None and part in content),
+        *(
+            (part, set(content[part]), known)
+            for part, known in known_fields.items()
+            if known is not None and part in content
+        ),
     ]:
         if found != expected:
-            raise ValueError(f"the fields of {name!r} are not those of version {VERSION}: {sorted(found ^ expected)}")
+            raise ValueError(
+                f"the fields of {name!r} are not those of version {VERSION}: {sorted(found ^ expected)}"
+            )
     _number(content["variance"])
 
 
 def _settings(accountant: dict[str, Any]) -> Settings:
-    accuracy, points = _number(accountant["accuracy"]), positive_integer("most_points", accountant["most_points"])
+    accuracy, points = (
+        _number(accountant["accuracy"]),
+        positive_integer("most_points", accountant["most_points"]),
+    )
     if not (_FINEST <= accuracy < 1.0 and points <= DEFAULT.most_points):
-        raise ValueError(f"the accuracy is not in [{_FINEST:g}, 1) or most_points is above {DEFAULT.most_points}")
+        raise ValueError(
+            f"the accuracy is not in [{_FINEST:g}, 1) or most_points is above {DEFAULT.most_points}"
+        )
     return Settings(accuracy, points)
 
 
 def _check_shells(first: int, weights: int) -> None:
     if first > max(_FEW_SHELLS, _MOST_EMPTY * weights) or first + weights > _MOST_SHELLS:
         raise InvalidParameterError(
-            "shells", first + weights, f"to be at most {_MOST_SHELLS}, and for one with weight at most {_MOST_EMPTY} without"
+            "shells",
+            first + weights,
+            f"to be at most {_MOST_SHELLS}, and for one with weight at most {_MOST_EMPTY} without",
         )
 
 
@@ -361,13 +430,20 @@ def _noise(law: dict[str, Any]) -> LatticeNoise | BallNoise:
         answers, domain = answers_of_a_draw(law["batch"]), law.get("domain", "real")
         return BallNoise(_number(law["scale"]), answers, _number(law["step"]), domain)
     bits, first = law["bits"], law["first"]
-    if bits not in BITS or type(first) is not int or first < 0 or not isinstance(law["weights"], list):
+    if (
+        bits not in BITS
+        or type(first) is not int
+        or first < 0
+        or not isinstance(law["weights"], list)
+    ):
         raise ValueError("bits must be 64 or 128, first the number of a shell and weights a list")
     _check_shells(first, len(law["weights"]))
     weights = [0] * first + [_weight(text) for text in law["weights"]]
     if sum(weights) != 1 << bits:
         raise ValueError(f"the weights sum to {Fraction(sum(weights), 1 << bits)!s} of 2^{bits}")
-    shape = LatticeNoise([1.0], None, _number(law["step"]), law["domain"], answers_of_a_draw(law["batch"]))  # type: ignore[arg-type]
+    shape = LatticeNoise(
+        [1.0], None, _number(law["step"]), law["domain"], answers_of_a_draw(law["batch"])
+    )  # type: ignore[arg-type]
     noise = IntegerWeights(bits, tuple(weights)).noise(shape)
     read = integer_weights(noise)
     if read is None or [weight << (bits - read.bits) for weight in read.weights] != weights:
@@ -399,5 +475,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    canonical = json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()

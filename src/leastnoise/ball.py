@@ -46,7 +46,14 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from leastnoise.classic import lattice_step
-from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, positive, positive_integer, real_array
+from leastnoise.errors import (
+    InvalidParameterError,
+    UnsupportedError,
+    one_of,
+    positive,
+    positive_integer,
+    real_array,
+)
 from leastnoise.noise import Domain, Noise, probabilities
 from leastnoise.shells import Floats
 
@@ -76,7 +83,11 @@ class BallNoise(Noise):
         object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
         object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
         if self.dimension < 2:
-            raise InvalidParameterError("dimension", self.dimension, "to be at least 2 (for one answer the law is Laplace's)")
+            raise InvalidParameterError(
+                "dimension",
+                self.dimension,
+                "to be at least 2 (for one answer the law is Laplace's)",
+            )
         if self.domain == "integer" and self.step != 1.0:
             raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
 
@@ -124,7 +135,9 @@ class BallNoise(Noise):
     def _place(self, x: ArrayLike) -> Floats:
         """|x| in units of b."""
         with np.errstate(over="ignore"):
-            return np.asarray(np.minimum(np.abs(real_array("x", x)) / self.scale, _FARTHEST), dtype=np.float64)
+            return np.asarray(
+                np.minimum(np.abs(real_array("x", x)) / self.scale, _FARTHEST), dtype=np.float64
+            )
 
 
 def sphere(
@@ -150,7 +163,9 @@ def sphere(
     sigma, d = positive("sigma", sigma), positive_integer("batch", batch)
     if positive("exponent", exponent) != 1.0:
         raise InvalidParameterError(
-            "exponent", exponent, "to be 1: the ball law of another exponent can be neither judged nor sampled with proof yet"
+            "exponent",
+            exponent,
+            "to be 1: the ball law of another exponent can be neither judged nor sampled with proof yet",
         )
     step = lattice_step(sigma, sensitivity, step, domain)
     scale = sigma / math.sqrt(d + 1.0) if domain == "real" else _whole_scale(sigma, d)
@@ -162,9 +177,16 @@ def _whole_variance(dimension: int, scale: float) -> float:
     d, b = dimension, scale
     if b < _COARSE:
         k = np.arange(math.ceil(800.0 * b) + 2)
-        return float(2.0 * np.sum((2.0 * k + 1.0) * np.exp(_log_tail(d, np.asarray((k + 0.5) / b, dtype=np.float64)))))
+        return float(
+            2.0
+            * np.sum(
+                (2.0 * k + 1.0) * np.exp(_log_tail(d, np.asarray((k + 0.5) / b, dtype=np.float64)))
+            )
+        )
     spread = 1.0 + (2.0 * math.pi * b * _TERMS) ** 2
-    terms = spread ** (-0.5 * (d + 1)) / (math.pi * _TERMS) ** 2 + 4.0 * (d + 1) * b**2 * spread ** (-0.5 * (d + 3))
+    terms = spread ** (-0.5 * (d + 1)) / (math.pi * _TERMS) ** 2 + 4.0 * (
+        d + 1
+    ) * b**2 * spread ** (-0.5 * (d + 3))
     return (d + 1.0) * b**2 + 1.0 / 12.0 + float(np.sum(np.where(_TERMS % 2 == 1, -terms, terms)))
 
 
@@ -181,12 +203,16 @@ def _whole_scale(sigma: float, dimension: int) -> float:
     width = 1e-3
     while excess(high) < 0.0:
         high, width = high + width, 2.0 * width
-    return math.exp(optimize.brentq(excess, low, high, xtol=1e-15, rtol=1e-15) if low < high else low)
+    return math.exp(
+        optimize.brentq(excess, low, high, xtol=1e-15, rtol=1e-15) if low < high else low
+    )
 
 
 def _log_gamma_ratio(nu: float) -> float:
     """log of the density at 0 in units of b: Γ(ν)/(2√π Γ(ν+½))."""
-    return float(special.gammaln(nu) - special.gammaln(nu + 0.5)) - math.log(2.0 * math.sqrt(math.pi))
+    return float(special.gammaln(nu) - special.gammaln(nu + 0.5)) - math.log(
+        2.0 * math.sqrt(math.pi)
+    )
 
 
 def _log_bessels(dimension: int, x: Floats) -> tuple[Floats, Floats]:
@@ -199,14 +225,18 @@ def _log_bessels(dimension: int, x: Floats) -> tuple[Floats, Floats]:
         log_x = np.log(x)
     if dimension % 2:
         nu, before, now = 1.5, -x, np.log1p(x) - x  # n_½ = e^−x, n_{3/2} = (1 + x) e^−x
-        tail = np.logaddexp(-x - math.log(2.0), log_x - x - math.log(4.0))  # F_1 = e^−x/2, F_3 = F_1 + x e^−x/4
+        tail = np.logaddexp(
+            -x - math.log(2.0), log_x - x - math.log(4.0)
+        )  # F_1 = e^−x/2, F_3 = F_1 + x e^−x/4
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             before = np.where(x > 0, log_x + np.log(special.k1e(x)) - x, 0.0)  # n_1 = x K_1
             half = 0.5 * (np.log(special.k0e(np.maximum(x, 1e-300))) - x)
             zero = np.where(x > 0, 2.0 * log_x + 2.0 * half, -np.inf)  # x² K_0
         nu, now = 2.0, np.logaddexp(before, zero - math.log(2.0))
-        tail = np.logaddexp(_log_tail_of_k0(x), 0.5 * zero + half) - math.log(math.pi)  # F_2 = (∫K_0 + x K_0)/π
+        tail = np.logaddexp(_log_tail_of_k0(x), 0.5 * zero + half) - math.log(
+            math.pi
+        )  # F_2 = (∫K_0 + x K_0)/π
         if dimension == 2:
             return before, tail
         tail = np.logaddexp(tail, log_x + before + _log_share(2.0))
@@ -219,7 +249,9 @@ def _log_bessels(dimension: int, x: Floats) -> tuple[Floats, Floats]:
 
 def _log_share(nu: float) -> float:
     """log of Γ(ν−1)/(4√π Γ(ν+½))."""
-    return float(special.gammaln(nu - 1.0) - special.gammaln(nu + 0.5)) - math.log(4.0 * math.sqrt(math.pi))
+    return float(special.gammaln(nu - 1.0) - special.gammaln(nu + 0.5)) - math.log(
+        4.0 * math.sqrt(math.pi)
+    )
 
 
 def _log_tail_of_k0(x: Floats) -> Floats:

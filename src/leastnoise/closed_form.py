@@ -30,7 +30,9 @@ class _OnTheLine(Noise):
         return "real"
 
     def pmf(self, k: ArrayLike) -> Floats:
-        raise UnsupportedError("A closed-form continuous law has no lattice points; use pdf, or build the law with a step.")
+        raise UnsupportedError(
+            "A closed-form continuous law has no lattice points; use pdf, or build the law with a step."
+        )
 
 
 def _in_units(x: ArrayLike, unit: float) -> Floats:
@@ -53,8 +55,12 @@ class GaussianNoise(_OnTheLine):
         return self.sigma**2
 
     def pdf(self, x: ArrayLike) -> Floats:
-        z = np.minimum(np.abs(_in_units(x, self.sigma)), 1e100)  # its square does not overflow, its density is 0
-        return np.asarray(np.exp(-0.5 * z * z) / (self.sigma * math.sqrt(2.0 * math.pi)), dtype=np.float64)
+        z = np.minimum(
+            np.abs(_in_units(x, self.sigma)), 1e100
+        )  # its square does not overflow, its density is 0
+        return np.asarray(
+            np.exp(-0.5 * z * z) / (self.sigma * math.sqrt(2.0 * math.pi)), dtype=np.float64
+        )
 
     def ccdf(self, x: ArrayLike) -> Floats:
         return np.asarray(special.ndtr(-_in_units(x, self.sigma)), dtype=np.float64)

@@ -18,7 +18,10 @@ from leastnoise.shells import Floats
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 # Places in [0, 1] and their weights: 8 Gauss–Legendre points in each panel, whose widths double from 2^−20 on.
 _PANELS = np.concatenate([[0.0], 2.0 ** np.arange(-20.0, 1.0)])
-_PLACES = (_PANELS[:-1, None] + np.diff(_PANELS)[:, None] * 0.5 * (1.0 + np.polynomial.legendre.leggauss(8)[0])).ravel()
+_PLACES = (
+    _PANELS[:-1, None]
+    + np.diff(_PANELS)[:, None] * 0.5 * (1.0 + np.polynomial.legendre.leggauss(8)[0])
+).ravel()
 _SHARES = (np.diff(_PANELS)[:, None] * 0.5 * np.polynomial.legendre.leggauss(8)[1]).ravel()
 _SMALLEST, _WIDEST = 1e-15, 1e15  # radii
 
@@ -56,7 +59,9 @@ class Cost:
             # ∫ over the bin: lower^(q+1)·((upper/lower)^(q+1) − 1), as expm1 because the plain difference loses a factor k of
             # accuracy; bin 0 is two half-bins.
             lower = np.abs(k - 0.5)
-            bins = lower ** (q + 1) * np.where(k == 0, 2.0, np.expm1((q + 1) * np.log1p(1.0 / lower)))
+            bins = lower ** (q + 1) * np.where(
+                k == 0, 2.0, np.expm1((q + 1) * np.log1p(1.0 / lower))
+            )
             return np.asarray(step**q * bins / (q + 1), dtype=np.float64)
         middle, half = np.where(k == 0, 0.25, k), np.where(k == 0, 0.25, 0.5)
         points = step * (middle[..., None] + half[..., None] * _NODES)
@@ -95,7 +100,9 @@ class Cost:
             if total.size < reach:
                 total = np.cumsum(self._checked(np.arange(2 * reach, dtype=np.float64)))
             whole = total[block * size + half] - total[np.maximum(block * size - half, 1) - 1]
-            return np.asarray(np.where(block == 0, 2.0 * total[half] - total[0], whole) / size, dtype=np.float64)
+            return np.asarray(
+                np.where(block == 0, 2.0 * total[half] - total[0], whole) / size, dtype=np.float64
+            )
 
         return Cost(name, average, self.growth)
 
@@ -109,7 +116,9 @@ class Cost:
 
         def is_dear(radius: float) -> bool:
             average = float(_SHARES @ self._checked(np.asarray(radius * _PLACES, dtype=np.float64)))
-            return average * (1.0 - 1e-14) >= budget  # what rounding adds makes no bounded cost reach its bound
+            return (
+                average * (1.0 - 1e-14) >= budget
+            )  # what rounding adds makes no bounded cost reach its bound
 
         low = high = 1.0
         while not is_dear(high):
@@ -126,7 +135,11 @@ class Cost:
     def _checked(self, z: Floats) -> Floats:
         value = np.asarray(self.function(z), dtype=np.float64)
         if value.shape != z.shape or not np.all(np.isfinite(value)) or np.any(value < 0):
-            raise InvalidParameterError("cost", self.name, "to map an array to finite values of at least 0, element by element")
+            raise InvalidParameterError(
+                "cost",
+                self.name,
+                "to map an array to finite values of at least 0, element by element",
+            )
         return value
 
 

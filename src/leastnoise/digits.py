@@ -69,7 +69,9 @@ def _bound(value: float, digits: int, rounding: str) -> str:
         return f"{value + 0.0:g}"
     with localcontext() as context:
         context.prec = _MOST_DIGITS
-        exact = Decimal(repr(float(value)))  # 1e-05, not the 1.00000000000000008e-05 that the float is
+        exact = Decimal(
+            repr(float(value))
+        )  # 1e-05, not the 1.00000000000000008e-05 that the float is
         place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
         rounded = exact.quantize(place, rounding=rounding)
         if not -4 <= rounded.adjusted() < 15:

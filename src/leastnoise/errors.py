@@ -55,7 +55,11 @@ def _shown(value: Any) -> str:
     try:
         return repr(value)
     except ValueError:
-        return f"<an integer of {value.bit_length()} bits>" if isinstance(value, int) else f"<a {type(value).__name__}>"
+        return (
+            f"<an integer of {value.bit_length()} bits>"
+            if isinstance(value, int)
+            else f"<a {type(value).__name__}>"
+        )
 
 
 class InvalidFileError(LeastNoiseError, ValueError):
@@ -96,8 +100,14 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
     `budget`, `spent` (before) and `asked` (what it would come to) are ε at the δ of the data set.
     """
 
-    def __init__(self, dataset: str, budget: float, spent: float, asked: float, advice: str = "") -> None:
-        more = f"would come to {above(asked, 6)} with it" if math.isfinite(asked) else "with it no epsilon would hold at its delta"
+    def __init__(
+        self, dataset: str, budget: float, spent: float, asked: float, advice: str = ""
+    ) -> None:
+        more = (
+            f"would come to {above(asked, 6)} with it"
+            if math.isfinite(asked)
+            else "with it no epsilon would hold at its delta"
+        )
         super().__init__(
             f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} and {more}."
             + (f" {advice}" if advice else "")
@@ -114,7 +124,9 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
 
 def real_number(name: str, value: Any) -> float:
     """`value` as a finite float, or an InvalidParameterError; neither a truth value nor text nor an array of one is a number."""
-    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or (isinstance(value, np.ndarray) and value.ndim):
+    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or (
+        isinstance(value, np.ndarray) and value.ndim
+    ):
         raise InvalidParameterError(name, value, "to be a finite number")
     try:
         number = float(value)
@@ -157,7 +169,11 @@ def at_least(name: str, value: Any) -> float:
     number = positive(name, value)
     plain = value[()] if isinstance(value, np.ndarray) else value
     plain = int(plain) if isinstance(plain, np.integer) else plain
-    ratio = plain.as_integer_ratio() if hasattr(plain, "as_integer_ratio") else number.as_integer_ratio()
+    ratio = (
+        plain.as_integer_ratio()
+        if hasattr(plain, "as_integer_ratio")
+        else number.as_integer_ratio()
+    )
     return number if Fraction(number) >= Fraction(*ratio) else math.nextafter(number, math.inf)
 
 
@@ -185,18 +201,26 @@ def positive_integer(name: str, value: Any) -> int:
     return int(value)
 
 
-def plain_text(name: str, value: Any, most: int, *, empty: bool = False, lines: bool = False) -> str:
+def plain_text(
+    name: str, value: Any, most: int, *, empty: bool = False, lines: bool = False
+) -> str:
     """`value` as a text of at most `most` letters, all of which can be seen; see `texts`."""
     if not isinstance(value, str) or not (value or empty) or len(value) > most:
-        raise InvalidParameterError(name, value, f"to be text of {0 if empty else 1} to {most} characters")
+        raise InvalidParameterError(
+            name, value, f"to be text of {0 if empty else 1} to {most} characters"
+        )
     wrong = fault(value, lines=lines)
     if wrong is not None:
-        raise InvalidParameterError(name, value, f"to be plain text, without the unseen character {wrong}")
+        raise InvalidParameterError(
+            name, value, f"to be plain text, without the unseen character {wrong}"
+        )
     return value
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """`value` as one of the listed words."""
     if not isinstance(value, str) or value not in choices:
-        raise InvalidParameterError(name, value, "to be one of " + ", ".join(repr(choice) for choice in choices))
+        raise InvalidParameterError(
+            name, value, "to be one of " + ", ".join(repr(choice) for choice in choices)
+        )
     return str(value)

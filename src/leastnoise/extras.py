@@ -22,6 +22,8 @@ def required(module: str, extra: str) -> Any:
     except ImportError as error:
         if (error.name or "").split(".")[0] != package:
             raise
-        from leastnoise.errors import MissingExtraError  # late: it brings numpy, and `leastnoise --help` needs none
+        from leastnoise.errors import (
+            MissingExtraError,
+        )  # late: it brings numpy, and `leastnoise --help` needs none
 
         raise MissingExtraError(f"This needs {package}: {installing(extra)}.") from None

@@ -47,10 +47,14 @@ class LatticeNoise(Noise):
     def __post_init__(self) -> None:
         masses = numbers("shell_masses", self.shell_masses) + 0.0  # a copy of our own, without −0
         if masses.ndim != 1 or masses.size == 0:
-            raise InvalidParameterError("shell_masses", self.shell_masses, "to be a non-empty list of numbers")
+            raise InvalidParameterError(
+                "shell_masses", self.shell_masses, "to be a non-empty list of numbers"
+            )
         bad = np.flatnonzero(~((masses >= 0) & (masses <= 1.0 + _NORMALISED)))
         if bad.size:
-            raise InvalidParameterError(f"shell_masses[{bad[0]}]", float(masses[bad[0]]), "in [0, 1]")
+            raise InvalidParameterError(
+                f"shell_masses[{bad[0]}]", float(masses[bad[0]]), "in [0, 1]"
+            )
         masses.flags.writeable = False
         object.__setattr__(self, "shell_masses", masses)
         object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
@@ -61,34 +65,59 @@ class LatticeNoise(Noise):
         if self.tail_ratio is not None:
             object.__setattr__(self, "tail_ratio", open_unit("tail_ratio", self.tail_ratio))
             if masses[-1] == 0.0:
-                raise InvalidParameterError(f"shell_masses[{self.last}]", 0.0, "to be positive, or tail_ratio to be None")
+                raise InvalidParameterError(
+                    f"shell_masses[{self.last}]", 0.0, "to be positive, or tail_ratio to be None"
+                )
         if abs(self.total - 1.0) > _NORMALISED:
             raise InvalidParameterError("sum of shell_masses with the tail", self.total, "to be 1")
 
     @staticmethod
     def from_weights(
-        weights: ArrayLike, tail_ratio: float | None, *, step: float = 1.0, domain: Domain = "real", dimension: int = 1
+        weights: ArrayLike,
+        tail_ratio: float | None,
+        *,
+        step: float = 1.0,
+        domain: Domain = "real",
+        dimension: int = 1,
     ) -> LatticeNoise:
         """The law with h_k proportional to `weights[k]`, one weight per lattice point at radius k = 0 … N."""
         weights = numbers("weights", weights)
-        if weights.ndim != 1 or weights.size == 0 or not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.max() > 0:
-            raise InvalidParameterError("weights", weights, "to be a list of finite numbers, at least 0 and not all 0")
+        if (
+            weights.ndim != 1
+            or weights.size == 0
+            or not np.all(np.isfinite(weights) & (weights >= 0))
+            or not weights.max() > 0
+        ):
+            raise InvalidParameterError(
+                "weights", weights, "to be a list of finite numbers, at least 0 and not all 0"
+            )
         if positive_integer("dimension", dimension) == 1:
             return _normalised(_line_masses(weights / weights.max()), tail_ratio, step, domain, 1)
         with np.errstate(divide="ignore"):
-            return LatticeNoise.from_log_weights(np.log(weights), tail_ratio, step=step, domain=domain, dimension=dimension)
+            return LatticeNoise.from_log_weights(
+                np.log(weights), tail_ratio, step=step, domain=domain, dimension=dimension
+            )
 
     @staticmethod
     def from_log_weights(
-        log_weights: ArrayLike, tail_ratio: float | None, *, step: float = 1.0, domain: Domain = "real", dimension: int = 1
+        log_weights: ArrayLike,
+        tail_ratio: float | None,
+        *,
+        step: float = 1.0,
+        domain: Domain = "real",
+        dimension: int = 1,
     ) -> LatticeNoise:
         """As `from_weights`, from logarithms (−inf for an empty shell): the way in for high dimensions."""
         log_h = numbers("log_weights", log_weights)
         d = positive_integer("dimension", dimension)
         if log_h.ndim != 1 or not np.any(log_h > -np.inf) or not np.all(log_h < np.inf):
-            raise InvalidParameterError("log_weights", log_weights, "to be a list of numbers below inf, not all -inf")
+            raise InvalidParameterError(
+                "log_weights", log_weights, "to be a list of numbers below inf, not all -inf"
+            )
         if d == 1:
-            return _normalised(_line_masses(np.exp(log_h - log_h.max())), tail_ratio, step, domain, d)
+            return _normalised(
+                _line_masses(np.exp(log_h - log_h.max())), tail_ratio, step, domain, d
+            )
         log_mass = log_h + shells.log_shell_count(d, np.arange(log_h.size))
         return _normalised(np.exp(log_mass - log_mass.max()), tail_ratio, step, domain, d)
 
@@ -129,7 +158,9 @@ class LatticeNoise(Noise):
         more = np.arange(self.last + 1, radius + 1)
         if self.tail_ratio is None:
             return np.concatenate([self.shell_masses, np.zeros(more.size)])
-        tail = self.shell_masses[-1] * shells.tail_weights(self.dimension, self.last, self.tail_ratio, more)
+        tail = self.shell_masses[-1] * shells.tail_weights(
+            self.dimension, self.last, self.tail_ratio, more
+        )
         return np.concatenate([self.shell_masses, tail])
 
     def log_pmf(self, k: ArrayLike) -> Floats:
@@ -160,8 +191,12 @@ class LatticeNoise(Noise):
             return total
         if self.dimension == 1 and cost.exponent == 2.0:
             return total + float(self.shell_masses[-1]) * self.step**2 * self._tail_of_squares()
-        radii, weights = shells.geometric_tail(self.dimension, self.last, self.tail_ratio, cost.growth)
-        reach = cost.per_shell(int(radii[-1]), self.dimension, self.step, self.domain)[self.last + 1 :]
+        radii, weights = shells.geometric_tail(
+            self.dimension, self.last, self.tail_ratio, cost.growth
+        )
+        reach = cost.per_shell(int(radii[-1]), self.dimension, self.step, self.domain)[
+            self.last + 1 :
+        ]
         return total + float(self.shell_masses[-1]) * float(weights @ reach)
 
     def _tail_of_squares(self) -> float:
@@ -169,7 +204,11 @@ class LatticeNoise(Noise):
         r, n = float(self.tail_ratio or 0.0), self.last
         share = r / (1.0 - r)
         smear = 1.0 / 12.0 if self.domain == "real" else 0.0
-        return (2.0 if n == 0 else 1.0) * share * (n * n + smear + (2.0 * n + (1.0 + r) / (1.0 - r)) / (1.0 - r))
+        return (
+            (2.0 if n == 0 else 1.0)
+            * share
+            * (n * n + smear + (2.0 * n + (1.0 + r) / (1.0 - r)) / (1.0 - r))
+        )
 
     @cached_property
     def variance(self) -> float:
@@ -196,7 +235,9 @@ class LatticeNoise(Noise):
     def _place(self, x: ArrayLike) -> Floats:
         """|x| in steps; what is beyond every bin, infinity included, is put at 1e300."""
         with np.errstate(over="ignore"):
-            return np.asarray(np.minimum(np.abs(real_array("x", x)) / self.step, 1e300), dtype=np.float64)
+            return np.asarray(
+                np.minimum(np.abs(real_array("x", x)) / self.step, 1e300), dtype=np.float64
+            )
 
     def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
         u = probabilities("u", u)
@@ -204,7 +245,11 @@ class LatticeNoise(Noise):
         positive_side = (u < 0.5) if upper else (u > 0.5)
         # Positive side: smallest z with P(Z > z) ≤ low. Negative side, z = −y: largest y with P(Z ≥ y) ≥ low. Their bins differ
         # where P(Z > k) is low to the bit, and by the length of a gap in the support.
-        k = np.where(positive_side, self._first_at_most(low, strictly=False), self._first_at_most(low, strictly=True))
+        k = np.where(
+            positive_side,
+            self._first_at_most(low, strictly=False),
+            self._first_at_most(low, strictly=True),
+        )
         if self.domain == "integer":
             return np.where(positive_side, k, -k)
         beyond, here = self._beyond(k), self._coordinate(k)
@@ -248,7 +293,9 @@ class LatticeNoise(Noise):
         if self.tail_ratio is None:
             return self.last
         # The tail down to 1e-290 of itself, as far as that stays affordable.
-        return self.last + min(math.ceil((670.0 + 12.0 * self.dimension) / -math.log(self.tail_ratio)), 4_000_000)
+        return self.last + min(
+            math.ceil((670.0 + 12.0 * self.dimension) / -math.log(self.tail_ratio)), 4_000_000
+        )
 
     @cached_property
     def _coordinate_tails(self) -> Floats:
@@ -278,7 +325,13 @@ class LatticeNoise(Noise):
 
     def __reduce__(self) -> tuple[type[LatticeNoise], tuple[Floats, float | None, float, str, int]]:
         # Through the constructor, so that a copy or a law from another process is as frozen as the original.
-        return LatticeNoise, (self.shell_masses, self.tail_ratio, self.step, self.domain, self.dimension)
+        return LatticeNoise, (
+            self.shell_masses,
+            self.tail_ratio,
+            self.step,
+            self.domain,
+            self.dimension,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatticeNoise):
@@ -312,11 +365,15 @@ def _line_masses(h: Floats) -> Floats:
     return np.asarray(h * np.where(np.arange(h.size) == 0, 1.0, 2.0), dtype=np.float64)
 
 
-def _normalised(masses: Floats, tail_ratio: float | None, step: float, domain: Domain, dimension: int) -> LatticeNoise:
+def _normalised(
+    masses: Floats, tail_ratio: float | None, step: float, domain: Domain, dimension: int
+) -> LatticeNoise:
     """The law whose shell masses are proportional to `masses`, the largest of which is about 1."""
     total = float(np.sum(masses))
     if tail_ratio is not None:
-        total += float(masses[-1]) * tail_sum(dimension, masses.size - 1, open_unit("tail_ratio", tail_ratio))
+        total += float(masses[-1]) * tail_sum(
+            dimension, masses.size - 1, open_unit("tail_ratio", tail_ratio)
+        )
     masses = masses / total
     if dimension > 1:
         # An inner shell below the normal range has lost its accuracy and might seem to rise: leave it empty, as those before it.

@@ -48,13 +48,17 @@ def corner_pairs(dimension: int, shift: int, last: int) -> Pairs:
     return Pairs(i, j, log_pair_count(dimension, shift, i, j))
 
 
-def log_pair_count(dimension: int, shift: int, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+def log_pair_count(
+    dimension: int, shift: int, i: NDArray[np.int64], j: NDArray[np.int64]
+) -> Floats:
     """log N_ij for the corner shift and d ≥ 2; every pair must have |i − j| ≤ m ≤ i + j."""
     log_count = np.empty(i.size)
     edge = np.abs(i - j) == shift
     log_count[edge] = _log_one_end(dimension, 2.0 * np.minimum(i, j)[edge] + 1.0)
     side = (i + j - shift + 1)[~edge]
-    if side.size and side.min() >= 1 and side.max() < side.size:  # many pairs share a side: each is computed once
+    if (
+        side.size and side.min() >= 1 and side.max() < side.size
+    ):  # many pairs share a side: each is computed once
         log_count[~edge] = _log_both_ends(dimension, np.arange(1.0, side.max() + 1.0))[side - 1]
     else:
         log_count[~edge] = _log_both_ends(dimension, side.astype(np.float64))
@@ -70,7 +74,9 @@ def shifted_pairs(shift: tuple[int, ...], last: int) -> Pairs:
     row, column = radius[:, None], radius[None, :]
     inside = np.ones((radius.size, radius.size), dtype=object)
     for v in shift:
-        inside = inside * np.maximum(np.minimum(row, v + column) - np.maximum(-row, v - column) + 1, 0)
+        inside = inside * np.maximum(
+            np.minimum(row, v + column) - np.maximum(-row, v - column) + 1, 0
+        )
     inside[0, :] = 0
     inside[:, 0] = 0
     count = inside[1:, 1:] - inside[:-1, 1:] - inside[1:, :-1] + inside[:-1, :-1]
@@ -107,7 +113,10 @@ def _log_both_ends(dimension: int, side: Floats) -> Floats:
     with np.errstate(divide="ignore"):  # where the bracket cancels, the other form is taken
         smooth = np.log(2.0) + dimension * np.log(middle) + g + np.log(np.maximum(bracket, 0.0))
     # For d ≫ S the first term dominates and the plain form is the stable one.
-    one_less, two_less = np.exp(dimension * np.log1p(-1.0 / side[wide])), np.exp(dimension * np.log1p(-2.0 / side[wide]))
+    one_less, two_less = (
+        np.exp(dimension * np.log1p(-1.0 / side[wide])),
+        np.exp(dimension * np.log1p(-2.0 / side[wide])),
+    )
     few = one_less < 0.3
     plain = dimension * np.log(side[wide]) + np.log1p(np.where(few, two_less - 2.0 * one_less, 0.0))
     result[wide] = np.where(few, plain, smooth)

@@ -39,7 +39,9 @@ def face_share(dimension: int, k: ArrayLike) -> Floats:
     return np.where(k == 0, 1.0, 2.0 / (side * -np.expm1(dimension * np.log1p(-2.0 / side))))
 
 
-def geometric_tail(dimension: int, last: int, ratio: float, growth: float = 0.0) -> tuple[NDArray[np.int64], Floats]:
+def geometric_tail(
+    dimension: int, last: int, ratio: float, growth: float = 0.0
+) -> tuple[NDArray[np.int64], Floats]:
     """Radii k = last+1, …, K and weights n_k ratio^(k−last)/n_last: the shells of a geometric tail relative to shell `last`.
 
     K is such that Σ_{k>K} weight_k·k^growth is proven to be below 1e-20 of the sum up to K: consecutive terms have the ratio
@@ -55,7 +57,9 @@ def geometric_tail(dimension: int, last: int, ratio: float, growth: float = 0.0)
         if rho < 1 and terms[-1] * rho <= _LAST_TERM * (1 - rho) * float(np.sum(terms)):
             return radii, weights
         count *= 2
-    raise InvalidParameterError("tail_ratio", ratio, f"to give a tail of at most {_MOST_TERMS} shells")
+    raise InvalidParameterError(
+        "tail_ratio", ratio, f"to give a tail of at most {_MOST_TERMS} shells"
+    )
 
 
 def tail_weights(dimension: int, last: int, ratio: float, radii: NDArray[np.int64]) -> Floats:
@@ -64,5 +68,7 @@ def tail_weights(dimension: int, last: int, ratio: float, radii: NDArray[np.int6
     if dimension > 1 or last == 0:
         exponent = exponent + log_shell_count(dimension, radii) - log_shell_count(dimension, last)
     if exponent.size and exponent.max() > 600.0:
-        raise InvalidParameterError("tail_ratio", ratio, f"to start where the shells' masses fall, not at shell {last}")
+        raise InvalidParameterError(
+            "tail_ratio", ratio, f"to start where the shells' masses fall, not at shell {last}"
+        )
     return np.asarray(np.exp(exponent), dtype=np.float64)

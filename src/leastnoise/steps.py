@@ -21,7 +21,9 @@ from leastnoise.errors import InvalidParameterError, at_least
 
 _BITS = 31
 _MARGIN = Fraction(1, 1 << 30)
-_LOOSEST = Fraction(1, 1 << 28)  # m steps may exceed a sensitivity by this share and still be called its m steps
+_LOOSEST = Fraction(
+    1, 1 << 28
+)  # m steps may exceed a sensitivity by this share and still be called its m steps
 PLACES = 1 << 16  # places of the public lattice in one step of the real line
 
 
@@ -42,7 +44,9 @@ def step_of(sensitivity: float, parts: int) -> float:
     if Fraction(step) < wanted:  # float() rounds to nearest: the next number of 31 bits
         step = float(exact_step(math.nextafter(step, math.inf)))
     if shift_in_steps(sensitivity, step) != parts:  # below the normal range of floats
-        raise InvalidParameterError("sensitivity", sensitivity, f"to be large enough to be cut into {parts} steps")
+        raise InvalidParameterError(
+            "sensitivity", sensitivity, f"to be large enough to be cut into {parts} steps"
+        )
     return step
 
 
@@ -56,5 +60,7 @@ def shift_in_steps(sensitivity: float, step: float) -> int:
     exact, wide = Fraction(at_least("sensitivity", sensitivity)), exact_step(step)
     m = math.ceil(exact / wide)
     if m * wide > exact * (1 + _LOOSEST):
-        raise InvalidParameterError("step", step, f"to divide sensitivity={sensitivity!r} a whole number of times")
+        raise InvalidParameterError(
+            "step", step, f"to divide sensitivity={sensitivity!r} a whole number of times"
+        )
     return m

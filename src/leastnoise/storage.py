@@ -49,11 +49,15 @@ def load(path: str | PathLike[str]) -> Noise:
     except OSError as error:
         raise InvalidFileError(f"Cannot read {where}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidFileError(f"{where} is not complete JSON (truncated or damaged?): {error}.") from None
+        raise InvalidFileError(
+            f"{where} is not complete JSON (truncated or damaged?): {error}."
+        ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidFileError(f"{where} is not a saved noise law: its format is not {FORMAT!r}.")
     if content.get("version") != VERSION or isinstance(content["version"], bool):
-        raise InvalidFileError(f"{where} has version {content.get('version')!r}; this release reads version {VERSION}.")
+        raise InvalidFileError(
+            f"{where} has version {content.get('version')!r}; this release reads version {VERSION}."
+        )
     law = content.get("law")
     if not isinstance(law, dict) or content.get("sha256") != _digest(law):
         raise InvalidFileError(f"{where} is damaged: its content does not match its SHA-256.")
@@ -113,7 +117,12 @@ def law_as_json(noise: Noise) -> dict[str, Any]:
     if isinstance(noise, LaplaceNoise):
         return {"kind": "laplace", "sigma": noise.sigma.hex()}
     if isinstance(noise, BallNoise):
-        law = {"kind": "ball", "dimension": noise.dimension, "scale": noise.scale.hex(), "step": noise.step.hex()}
+        law = {
+            "kind": "ball",
+            "dimension": noise.dimension,
+            "scale": noise.scale.hex(),
+            "step": noise.step.hex(),
+        }
         return law if noise.domain == "real" else {**law, "domain": noise.domain}
     raise UnsupportedError(f"{type(noise).__name__} cannot be saved.")
 
@@ -161,7 +170,9 @@ def write_whole(path: str | PathLike[str], content: str | bytes) -> None:
         raise OSError(errno.EINVAL, "Not a file that can be replaced", os.fspath(target))
     temporary = target.parent / f".leastnoise-{secrets.token_hex(8)}"
     # The system takes the umask off by itself; to ask for it is to change it, for every thread.
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    handle = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+    )
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content.encode("utf-8") if isinstance(content, str) else content)

@@ -19,7 +19,20 @@ _REFUSED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Marks and letters that Unicode says are not drawn (Default_Ignorable_Code_Point), and a blank pattern.
 _BLANK = frozenset(
     {
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0),
+        *(
+            0x034F,
+            0x115F,
+            0x1160,
+            0x17B4,
+            0x17B5,
+            0x180B,
+            0x180C,
+            0x180D,
+            0x180F,
+            0x2800,
+            0x3164,
+            0xFFA0,
+        ),
         *range(0xFE00, 0xFE10),
         *range(0xE0100, 0xE01F0),
     }

@@ -17,11 +17,15 @@ def index_and_ratio(problem: RenyiProblem, radius: np.ndarray) -> tuple[np.ndarr
     return np.clip(radius, problem.first, problem.last) - problem.first, ratio
 
 
-def dense_renyi(problem: RenyiProblem, q: np.ndarray, shift: int, reach: int) -> tuple[float, np.ndarray, np.ndarray]:
+def dense_renyi(
+    problem: RenyiProblem, q: np.ndarray, shift: int, reach: int
+) -> tuple[float, np.ndarray, np.ndarray]:
     """D, h·∂D/∂h and the relative Hessian by summing over every lattice point with coordinates up to `reach`."""
     alpha = problem.order
     axis = np.arange(-reach, reach + 1)
-    points = np.stack(np.meshgrid(*[axis] * problem.dimension, indexing="ij"), axis=-1).reshape(-1, problem.dimension)
+    points = np.stack(np.meshgrid(*[axis] * problem.dimension, indexing="ij"), axis=-1).reshape(
+        -1, problem.dimension
+    )
     a, ratio_a = index_and_ratio(problem, np.max(np.abs(points), axis=1))
     b, ratio_b = index_and_ratio(problem, np.max(np.abs(points - shift), axis=1))
     p, p_moved = np.exp(q)[a] * ratio_a, np.exp(q)[b] * ratio_b
@@ -61,7 +65,9 @@ def certificate(optimum: RenyiOptimum, digits: int = 30) -> tuple[Any, Any]:
         mass = [mpf(1)] + [mpf(2)] * (n - 1) + [2 / (1 - r)]
         extra = mpf(1) / 12 if problem.domain == "real" else mpf(0)
         cost = [mass[k] * (mpf(k) ** 2 + extra) for k in range(n)]
-        tail = r**2 * (n - 1) ** 2 + n**2 * (1 - 2 * r) + r * (2 * n + 1)  # (1−r)³ Σ r^(i−N) i², Prop. 3.5
+        tail = (
+            r**2 * (n - 1) ** 2 + n**2 * (1 - 2 * r) + r * (2 * n + 1)
+        )  # (1−r)³ Σ r^(i−N) i², Prop. 3.5
         cost.append(2 * tail / (1 - r) ** 3 + extra * mass[n])
         total = sum(m * v for m, v in zip(mass, h, strict=True))
         values, gradients = [], []
@@ -69,13 +75,19 @@ def certificate(optimum: RenyiOptimum, digits: int = 30) -> tuple[Any, Any]:
             value, gradient = _one_shift(h, alpha, r, n, t)
             values.append(value / total)
             gradients.append(gradient)
-        divergences = [mpmath.log1p(alpha * (alpha - 1) * v) / (alpha - 1) if alpha != 1 else v for v in values]
+        divergences = [
+            mpmath.log1p(alpha * (alpha - 1) * v) / (alpha - 1) if alpha != 1 else v for v in values
+        ]
         weights = [mpf(float(w)) for w in optimum.weights]
-        mixed = [sum(w * g[k] for w, g in zip(weights, gradients, strict=True)) for k in range(n + 1)]
+        mixed = [
+            sum(w * g[k] for w, g in zip(weights, gradients, strict=True)) for k in range(n + 1)
+        ]
         if problem.monotone:
             mass, cost, mixed = (list(itertools.accumulate(v)) for v in (mass, cost, mixed))
         bound = _hull(
-            [c / m for c, m in zip(cost, mass, strict=True)], [g / m for g, m in zip(mixed, mass, strict=True)], problem.budget
+            [c / m for c, m in zip(cost, mass, strict=True)],
+            [g / m for g, m in zip(mixed, mass, strict=True)],
+            problem.budget,
         )
         lowest = mpmath.log1p(alpha * (alpha - 1) * bound) / (alpha - 1) if alpha != 1 else bound
         return max(divergences), lowest
@@ -111,9 +123,9 @@ def _hull(x: list[Any], c: list[Any], at: Any) -> Any:
     """The lower convex hull of the points at one abscissa, exactly."""
     hull: list[tuple[Any, Any]] = []
     for point in sorted(zip(x, c, strict=True)):
-        while len(hull) > 1 and (hull[-1][0] - hull[-2][0]) * (point[1] - hull[-2][1]) <= (hull[-1][1] - hull[-2][1]) * (
-            point[0] - hull[-2][0]
-        ):
+        while len(hull) > 1 and (hull[-1][0] - hull[-2][0]) * (point[1] - hull[-2][1]) <= (
+            hull[-1][1] - hull[-2][1]
+        ) * (point[0] - hull[-2][0]):
             hull.pop()
         hull.append(point)
     for (x0, c0), (x1, c1) in itertools.pairwise(hull):

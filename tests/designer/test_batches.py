@@ -8,7 +8,16 @@ import math
 import numpy as np
 import pytest
 
-from leastnoise import InvalidParameterError, PrivacyLoss, UnsupportedError, cube, design, exact, gaussian, sphere
+from leastnoise import (
+    InvalidParameterError,
+    PrivacyLoss,
+    UnsupportedError,
+    cube,
+    design,
+    exact,
+    gaussian,
+    sphere,
+)
 from leastnoise.designer.batches import Split, plain_epsilon, splits
 
 DELTA = 1e-6
@@ -29,7 +38,9 @@ def test_bars(batch, bar):
 def test_never_worse_than_cube_sphere_or_gaussian(batch, compositions):
     best = design(delta=DELTA, sigma=8.0, batch=batch, compositions=compositions)
     for law, uses in ((cube(8.0, batch), 1), (sphere(8.0, batch), 1), (gaussian(8.0), batch)):
-        assert best.epsilon <= PrivacyLoss.of(law, 1.0).compose(compositions * uses).epsilon(DELTA) * (1 + 1e-9)
+        assert best.epsilon <= PrivacyLoss.of(law, 1.0).compose(compositions * uses).epsilon(
+            DELTA
+        ) * (1 + 1e-9)
     judged = PrivacyLoss.of(best.noise, 1.0).compose(best.uses).epsilon(DELTA)
     assert judged == pytest.approx(best.epsilon, rel=1e-12)
 
@@ -43,7 +54,9 @@ def test_the_sphere_takes_over_for_many_answers():
 
 
 def test_few_touched_answers_prefer_independent_noise():
-    few, all_of_them = (design(delta=DELTA, sigma=8.0, batch=12, touched=touched) for touched in (1, 12))
+    few, all_of_them = (
+        design(delta=DELTA, sigma=8.0, batch=12, touched=touched) for touched in (1, 12)
+    )
     assert few.noise.dimension == 1
     assert few.uses == 1
     assert few.blocks == 12
@@ -55,7 +68,9 @@ def test_few_touched_answers_prefer_independent_noise():
 
 
 def test_touched_never_costs_more():
-    found = [design(delta=DELTA, sigma=8.0, batch=6, touched=touched).epsilon for touched in (1, 2, 4, 6)]
+    found = [
+        design(delta=DELTA, sigma=8.0, batch=6, touched=touched).epsilon for touched in (1, 2, 4, 6)
+    ]
     assert all(b >= a * (1 - 1e-6) for a, b in itertools.pairwise(found))
 
 
@@ -99,8 +114,13 @@ def test_splits_cover_the_batch():
 
 
 def test_plain_epsilon_is_that_of_the_best_plain_law():
-    found = plain_epsilon(Split(10, 2, 2), sigma=8.0, sensitivity=1.0, delta=DELTA, compositions=1, domain="real")
-    laws = [PrivacyLoss.of(law, 1.0).compose(2).epsilon(DELTA) for law in (cube(8.0, 10), sphere(8.0, 10))]
+    found = plain_epsilon(
+        Split(10, 2, 2), sigma=8.0, sensitivity=1.0, delta=DELTA, compositions=1, domain="real"
+    )
+    laws = [
+        PrivacyLoss.of(law, 1.0).compose(2).epsilon(DELTA)
+        for law in (cube(8.0, 10), sphere(8.0, 10))
+    ]
     assert found == pytest.approx(min(laws), rel=1e-12)
 
 
@@ -134,4 +154,6 @@ def test_a_joint_design_is_sampled_with_its_variance():
 def test_batches_beyond_what_a_joint_draw_gains_are_refused():
     with pytest.raises(InvalidParameterError, match="at most 10000"):
         design(delta=DELTA, sigma=8.0, batch=10_001)
-    assert design(delta=DELTA, sigma=8.0, batch=5_000).epsilon < 80.28  # without a warning; independent noise costs 80.28
+    assert (
+        design(delta=DELTA, sigma=8.0, batch=5_000).epsilon < 80.28
+    )  # without a warning; independent noise costs 80.28

@@ -23,7 +23,8 @@ def least_gaussian(epsilon: float, delta: float, releases: int) -> float:
 
 # Table 1's setting; the paper: 8.3, 9.1, 9.6, 8.6, 10.3, 11.5 (± 0.2) %.
 @pytest.mark.parametrize(
-    ("epsilon", "saved"), [(0.62, 0.097), (0.69, 0.100), (0.78, 0.103), (0.84, 0.105), (0.97, 0.109), (1.05, 0.111)]
+    ("epsilon", "saved"),
+    [(0.62, 0.097), (0.69, 0.100), (0.78, 0.103), (0.84, 0.105), (0.97, 0.109), (1.05, 0.111)],
 )
 def test_variance_saved_against_the_gaussian(epsilon: float, saved: float) -> None:
     best = design(delta=1e-6, epsilon=epsilon, compositions=10)
@@ -56,7 +57,9 @@ def test_calibrated_on_the_safe_side(request_: dict[str, Any]) -> None:
     if request_.get("objective") != "renyi":
         assert best.epsilon <= min(best.rivals.values())
     # It is the least: with 0.1 % less noise the best design needs more than was asked for.
-    less = {key: value for key, value in request_.items() if key != "epsilon"} | {"sigma": 0.999 * best.sigma}
+    less = {key: value for key, value in request_.items() if key != "epsilon"} | {
+        "sigma": 0.999 * best.sigma
+    }
     assert design(**less).epsilon > epsilon
 
 
@@ -76,16 +79,22 @@ def test_calibration_is_scale_free() -> None:
 
 def test_calibration_undoes_design() -> None:
     epsilon = design(delta=1e-6, sigma=4.0, compositions=20).epsilon
-    assert design(delta=1e-6, epsilon=epsilon, compositions=20).sigma == pytest.approx(4.0, rel=2e-4)
+    assert design(delta=1e-6, epsilon=epsilon, compositions=20).sigma == pytest.approx(
+        4.0, rel=2e-4
+    )
 
 
 def test_an_epsilon_too_small_says_what_can_be_had() -> None:
-    with pytest.raises(DesignError, match=r"epsilon=1e-05 to be at least 0\.00\d+, what the largest sigma, 4000"):
+    with pytest.raises(
+        DesignError, match=r"epsilon=1e-05 to be at least 0\.00\d+, what the largest sigma, 4000"
+    ):
         design(delta=1e-6, epsilon=1e-5, compositions=4, sensitivity=2.0)
 
 
 def test_an_epsilon_too_large_says_what_can_be_had() -> None:
-    with pytest.raises(DesignError, match=r"epsilon=300\.0 to be at most 20\.03, what the smallest sigma, 0\.001"):
+    with pytest.raises(
+        DesignError, match=r"epsilon=300\.0 to be at most 20\.03, what the smallest sigma, 0\.001"
+    ):
         design(delta=1e-6, epsilon=300.0)
 
 
@@ -112,7 +121,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[dic
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.25])
-def test_one_joint_release_takes_one_linear_program(delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_joint_release_takes_one_linear_program(
+    delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It took four for each of three to six sigmas."""
     programs = counted(monkeypatch, single, "linprog")
     best = design(delta=delta, epsilon=0.01, batch=2)
@@ -132,7 +143,9 @@ def test_independent_noise_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -
     assert best.rivals["optimised product"] == best.epsilon
 
 
-def test_the_sphere_is_calibrated_without_descent_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sphere_is_calibrated_without_descent_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Sixty answers: joint noise on the lattice needs twice the noise, and descent on it took half of the time."""
     descents = counted(monkeypatch, tight, "descend")
     best = design(delta=0.01, epsilon=3.0, batch=60)

@@ -37,7 +37,9 @@ def judged(noise: Noise, sensitivity: float, releases: int, delta: float) -> flo
 
 def holds(best: Design) -> None:
     """What every design promises, checked from its law alone."""
-    bounds = PrivacyLoss.of(best.noise, best.sensitivity).compose(best.uses).epsilon_bounds(best.delta)
+    bounds = (
+        PrivacyLoss.of(best.noise, best.sensitivity).compose(best.uses).epsilon_bounds(best.delta)
+    )
     assert best.epsilon == pytest.approx(bounds.upper, rel=1e-12)
     assert 0.0 <= best.epsilon_lower <= best.epsilon
     assert best.residual < 1e-9
@@ -48,7 +50,10 @@ def holds(best: Design) -> None:
 
 # The bars of the issue; the paper's own figures are 1.62 and 2.66 (an earlier version of it).
 @pytest.mark.portable
-@pytest.mark.parametrize(("sigma", "compositions", "bar"), [(8.0, 10, 1.6185), (5.0, 10, 2.665), (4.0, 20, 5.363), (2.0, 15, 9.71)])
+@pytest.mark.parametrize(
+    ("sigma", "compositions", "bar"),
+    [(8.0, 10, 1.6185), (5.0, 10, 2.665), (4.0, 20, 5.363), (2.0, 15, 9.71)],
+)
 def test_certified_epsilon_meets_the_bar(sigma: float, compositions: int, bar: float) -> None:
     best = design(delta=1e-6, sigma=sigma, compositions=compositions)
     holds(best)
@@ -105,7 +110,12 @@ CELLS = [
 def test_never_worse_than_a_known_law(sigma: float, compositions: int, delta: float) -> None:
     best = design(delta=delta, sigma=sigma, compositions=compositions)
     holds(best)
-    laws: list[Noise] = [gaussian(sigma), laplace(sigma), staircase(sigma), cactus(sigma, step=1.0 / 20.0)]
+    laws: list[Noise] = [
+        gaussian(sigma),
+        laplace(sigma),
+        staircase(sigma),
+        cactus(sigma, step=1.0 / 20.0),
+    ]
     for law in laws:
         assert best.epsilon <= judged(law, 1.0, compositions, delta) * (1.0 + 1e-12)
     assert best.noise.std == pytest.approx(sigma, rel=1e-9)
@@ -127,9 +137,13 @@ def test_every_delta(delta: float) -> None:
 
 
 def test_epsilon_falls_in_delta_and_in_sigma() -> None:
-    by_delta = [design(delta=delta, sigma=3.0, compositions=6).epsilon for delta in (1e-9, 1e-6, 1e-3)]
+    by_delta = [
+        design(delta=delta, sigma=3.0, compositions=6).epsilon for delta in (1e-9, 1e-6, 1e-3)
+    ]
     assert by_delta == sorted(by_delta, reverse=True)
-    by_sigma = [design(delta=1e-6, sigma=sigma, compositions=6).epsilon for sigma in (1.0, 1.1, 3.0, 20.0)]
+    by_sigma = [
+        design(delta=1e-6, sigma=sigma, compositions=6).epsilon for sigma in (1.0, 1.1, 3.0, 20.0)
+    ]
     assert by_sigma == sorted(by_sigma, reverse=True)
 
 
@@ -159,11 +173,25 @@ def test_only_sigma_over_sensitivity_matters() -> None:
 # The integers
 
 
-@pytest.mark.parametrize(("sigma", "sensitivity", "compositions"), [(3.0, 3, 4), (10.0, 5, 10), (0.8, 1, 3), (0.4, 1, 1)])
-def test_integer_noise_for_any_sensitivity(sigma: float, sensitivity: int, compositions: int) -> None:
-    best = design(delta=1e-6, sigma=sigma, sensitivity=sensitivity, compositions=compositions, domain="integer")
+@pytest.mark.parametrize(
+    ("sigma", "sensitivity", "compositions"), [(3.0, 3, 4), (10.0, 5, 10), (0.8, 1, 3), (0.4, 1, 1)]
+)
+def test_integer_noise_for_any_sensitivity(
+    sigma: float, sensitivity: int, compositions: int
+) -> None:
+    best = design(
+        delta=1e-6,
+        sigma=sigma,
+        sensitivity=sensitivity,
+        compositions=compositions,
+        domain="integer",
+    )
     holds(best)
-    laws = [discrete_gaussian(sigma), discrete_laplace(sigma), discrete_staircase(sigma, sensitivity=sensitivity)]
+    laws = [
+        discrete_gaussian(sigma),
+        discrete_laplace(sigma),
+        discrete_staircase(sigma, sensitivity=sensitivity),
+    ]
     for law in laws:
         assert best.epsilon <= judged(law, sensitivity, compositions, 1e-6) * (1.0 + 1e-12)
     assert best.noise.domain == "integer"
@@ -191,30 +219,42 @@ def test_a_large_integer_sensitivity_without_an_odd_divisor_still_works() -> Non
 
 @pytest.mark.parametrize(
     "cost",
-    [costs.absolute(), costs.power(1.5), costs.custom(lambda z: np.minimum(np.abs(z), 40.0) ** 2, 0.0, "clipped square")],
+    [
+        costs.absolute(),
+        costs.power(1.5),
+        costs.custom(lambda z: np.minimum(np.abs(z), 40.0) ** 2, 0.0, "clipped square"),
+    ],
     ids=lambda cost: cost.name,
 )
 @pytest.mark.parametrize("domain", ["real", "integer"])
 def test_other_costs(cost: costs.Cost, domain: Any) -> None:
     best = design(delta=1e-6, sigma=4.0, compositions=8, cost=cost, domain=domain)
     holds(best)
-    assert expected_cost(best.noise, cost) == pytest.approx(float(cost.function(np.array(4.0))), rel=1e-9)
+    assert expected_cost(best.noise, cost) == pytest.approx(
+        float(cost.function(np.array(4.0))), rel=1e-9
+    )
     assert len(best.rivals) >= 3
     quadratic = design(delta=1e-6, sigma=best.noise.std, compositions=8, domain=domain)
-    if cost.exponent is not None:  # at the same variance the law made for the variance needs the least ε
+    if (
+        cost.exponent is not None
+    ):  # at the same variance the law made for the variance needs the least ε
         assert quadratic.epsilon <= best.epsilon * (1.0 + 1e-4)
 
 
 def test_a_square_of_ones_own_is_the_quadratic_cost() -> None:
     own = design(delta=1e-6, sigma=4.0, compositions=20, cost=costs.custom(lambda z: z * z, 2.0))
-    assert own.epsilon == pytest.approx(design(delta=1e-6, sigma=4.0, compositions=20).epsilon, rel=2e-4)
+    assert own.epsilon == pytest.approx(
+        design(delta=1e-6, sigma=4.0, compositions=20).epsilon, rel=2e-4
+    )
 
 
 # Batches
 
 
 @pytest.mark.parametrize(("batch", "compositions"), [(2, 1), (2, 12), (10, 1), (10, 4), (80, 1)])
-def test_batches_are_never_worse_than_cube_product_or_gaussian(batch: int, compositions: int) -> None:
+def test_batches_are_never_worse_than_cube_product_or_gaussian(
+    batch: int, compositions: int
+) -> None:
     sigma, delta = 8.0, 1e-6
     best = design(delta=delta, sigma=sigma, batch=batch, compositions=compositions)
     holds(best)
@@ -274,7 +314,15 @@ def test_design_is_frozen_and_reads_well() -> None:
     assert repr(best).startswith("Design(optimised, epsilon=1.6173")
     assert "sigma=8" in repr(best)
     text = best.summary()
-    for part in ("epsilon = 1.6173", "delta = 1e-06", "duality gap", "standard deviation 8", "Gaussian", "1.74297", "residual"):
+    for part in (
+        "epsilon = 1.6173",
+        "delta = 1e-06",
+        "duality gap",
+        "standard deviation 8",
+        "Gaussian",
+        "1.74297",
+        "residual",
+    ):
         assert part in text
 
 
@@ -322,7 +370,9 @@ def test_where_a_rival_is_the_answer_it_says_so() -> None:
         ({"step": 0.5, "domain": "integer"}, "step", "0.5"),
     ],
 )
-def test_bad_inputs_are_refused_by_name_and_value(change: dict[str, Any], name: str, value: str) -> None:
+def test_bad_inputs_are_refused_by_name_and_value(
+    change: dict[str, Any], name: str, value: str
+) -> None:
     request: dict[str, Any] = {"delta": 1e-6, "sigma": 8.0, "compositions": 10} | change
     with pytest.raises(InvalidParameterError) as caught:
         design(**request)

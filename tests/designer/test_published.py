@@ -33,10 +33,16 @@ def theorem_3_6(p, r, order, t):
     n = len(p) - 1
     one = mpmath.mpf(1)
     total = p[n] * r / (1 - r) * (r ** ((1 - order) * t) + r ** (order * t))
-    total += mpmath.fsum(p[abs(t + j)] ** order * p[abs(j)] ** (one - order) for j in range(-n, n - t + 1))
-    middle = mpmath.fsum(r ** (order * j) * p[abs(j)] ** (one - order) for j in range(n - t + 1, n + 1))
+    total += mpmath.fsum(
+        p[abs(t + j)] ** order * p[abs(j)] ** (one - order) for j in range(-n, n - t + 1)
+    )
+    middle = mpmath.fsum(
+        r ** (order * j) * p[abs(j)] ** (one - order) for j in range(n - t + 1, n + 1)
+    )
     total += p[n] ** order * r ** (order * (t - n)) * middle
-    left = mpmath.fsum(p[abs(t + j)] ** order * r ** (-j * (one - order)) for j in range(-t - n, -n))
+    left = mpmath.fsum(
+        p[abs(t + j)] ** order * r ** (-j * (one - order)) for j in range(-t - n, -n)
+    )
     return total + p[n] ** (one - order) * r ** (-n * (one - order)) * left
 
 
@@ -63,7 +69,10 @@ def test_objective_is_theorem_3_6(order, m):
     program = small_program(m)
     p = rough_law(program)
     with mpmath.workdps(40):
-        expected = [float(mpmath.log(theorem_3_6(exact(p), mpmath.mpf(0.8), mpmath.mpf(order), t))) for t in range(1, m + 1)]
+        expected = [
+            float(mpmath.log(theorem_3_6(exact(p), mpmath.mpf(0.8), mpmath.mpf(order), t)))
+            for t in range(1, m + 1)
+        ]
     np.testing.assert_allclose(program.log_objectives(p, order), expected, rtol=1e-12, atol=1e-14)
     stack = np.stack([p, rough_law(program, 6)])
     assert program.log_objective(stack, order, m)[0] == pytest.approx(expected[-1], rel=1e-12)
@@ -80,7 +89,10 @@ def test_gradient_is_the_derivative_of_theorem_3_6(order, t):
         def moved(i, x):
             return theorem_3_6([*at[:i], x, *at[i + 1 :]], ratio, alpha, t)
 
-        expected = [float(at[i] * mpmath.diff(lambda x, i=i: moved(i, x), at[i]) / value) for i in range(p.size)]
+        expected = [
+            float(at[i] * mpmath.diff(lambda x, i=i: moved(i, x), at[i]) / value)
+            for i in range(p.size)
+        ]
     np.testing.assert_allclose(program.log_gradient(p, order, t), expected, rtol=1e-10, atol=1e-13)
 
 
@@ -110,7 +122,9 @@ def test_moments_formula_and_its_derivatives():
         expected = [float(mpmath.diff(gamma, mpmath.mpf(order), k)) for k in range(3)]
     assert accountant.epsilon(order, moments[0]) == pytest.approx(expected[0], rel=1e-12)
     assert accountant.derivatives(order, *moments) == pytest.approx(expected[1:], rel=1e-10)
-    assert accountant.newton_order(order, *moments) == pytest.approx(order - expected[1] / expected[2], rel=1e-10)
+    assert accountant.newton_order(order, *moments) == pytest.approx(
+        order - expected[1] / expected[2], rel=1e-10
+    )
 
 
 def test_newton_step_that_breaks_is_replaced():
@@ -119,7 +133,9 @@ def test_newton_step_that_breaks_is_replaced():
     assert accountant.derivatives(2.0, 10.0, 20.0, 0.0) == (9.0, -18.0)
     assert accountant.newton_order(2.0, 10.0, 20.0, 0.0) == 2.0
     assert accountant.newton_order(2.0, 10.0, 20.0, 20.0) == 1.5
-    assert accountant.newton_order(2.0, 10.0, 20.0, 36.0) == 1.5  # a step of 0.5 that is Newton's own
+    assert (
+        accountant.newton_order(2.0, 10.0, 20.0, 36.0) == 1.5
+    )  # a step of 0.5 that is Newton's own
     assert accountant.newton_order(2.0, 10.0, 20.0, math.inf) == 2.0
 
 
@@ -145,7 +161,9 @@ def test_algorithm_2(sigma, sensitivity, domain, settings):
     assert variance == pytest.approx(sigma**2, rel=1e-9)
 
     with mpmath.workdps(50):
-        h = 2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.mpf(float(p[0])))  # Δ/√Ĉ from p_0 = Φ(h/2) − Φ(−h/2)
+        h = (
+            2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.mpf(float(p[0])))
+        )  # Δ/√Ĉ from p_0 = Φ(h/2) − Φ(−h/2)
         literal = [mpmath.ncdf((i + 0.5) * h) - mpmath.ncdf((i - 0.5) * h) for i in range(n)]
         literal.append((1 - mpmath.mpf(r)) * (1 - mpmath.ncdf((n - 0.5) * h)))
         tail_mass = float(1 - mpmath.ncdf((n - 0.5) * h))
@@ -178,7 +196,14 @@ def literal_step(program: _Program, p: np.ndarray, order: float) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("sigma", "order", "ripple"),
-    [(0.5, 1.05, 0.0), (0.5, 12.0, 0.0), (2.0, 4.0, 0.5), (0.5, 3.0, 0.9), (2.0, 4.0, 0.9), (2.0, 8.0, 0.5)],
+    [
+        (0.5, 1.05, 0.0),
+        (0.5, 12.0, 0.0),
+        (2.0, 4.0, 0.5),
+        (0.5, 3.0, 0.9),
+        (2.0, 4.0, 0.9),
+        (2.0, 8.0, 0.5),
+    ],
 )
 def test_descent_step_is_the_literal_one(sigma, order, ripple):
     settings = PublishedSettings(last=60, step=0.2, tail_ratio=0.95)
@@ -204,7 +229,9 @@ def test_descent_step_is_the_literal_one(sigma, order, ripple):
 @pytest.mark.parametrize("every", [None, 7])
 def test_iterates_stay_feasible_and_descend(domain, every):
     step, sigma, sensitivity = (0.25, 1.5, 1.0) if domain == "real" else (1.0, 6.0, 4.0)
-    settings = PublishedSettings(iterations=150, renyi_update_every=every, last=90, step=step, tail_ratio=0.99)
+    settings = PublishedSettings(
+        iterations=150, renyi_update_every=every, last=90, step=step, tail_ratio=0.99
+    )
     program = _Program.of(sensitivity, settings, domain)
     seen: list[PublishedState] = []
 
@@ -212,7 +239,13 @@ def test_iterates_stay_feasible_and_descend(domain, every):
         assert k == len(seen) + 1
         seen.append(state)
 
-    use = {"delta": 1e-6, "compositions": 5, "sigma": sigma, "sensitivity": sensitivity, "domain": domain}
+    use = {
+        "delta": 1e-6,
+        "compositions": 5,
+        "sigma": sigma,
+        "sensitivity": sensitivity,
+        "domain": domain,
+    }
     result = published_noise(**use, settings=settings, callback=callback)
     assert len(seen) >= 50
     for state in seen:
@@ -230,15 +263,22 @@ def test_iterates_stay_feasible_and_descend(domain, every):
     else:
         np.testing.assert_array_equal(changes, np.arange(every, changes[-1] + 1, every))
     assert not result.p.flags.writeable
-    assert (result.renyi_order, result.moments_epsilon) == (history.renyi_order[-1], history.moments_epsilon[-1])
-    assert result.divergence * (result.renyi_order - 1) == pytest.approx(history.log_objective[-1], rel=1e-14)
+    assert (result.renyi_order, result.moments_epsilon) == (
+        history.renyi_order[-1],
+        history.moments_epsilon[-1],
+    )
+    assert result.divergence * (result.renyi_order - 1) == pytest.approx(
+        history.log_objective[-1], rel=1e-14
+    )
     assert np.all(np.diff(history.seconds) >= 0)
 
 
 def test_first_order_is_the_gaussians():
     settings = PublishedSettings(iterations=1, last=200, step=0.1)
     result = published_noise(delta=1e-6, compositions=10, sigma=2.0, settings=settings)
-    assert result.history.renyi_order[0] == pytest.approx(math.sqrt(2 * math.log(1e6) / 10) * 2.0 + 1.0, rel=1e-14)
+    assert result.history.renyi_order[0] == pytest.approx(
+        math.sqrt(2 * math.log(1e6) / 10) * 2.0 + 1.0, rel=1e-14
+    )
 
 
 def test_known_stall_of_the_moments_rule():
@@ -258,7 +298,9 @@ def test_stall_at_a_fixed_order_is_for_want_of_smaller_steps():
     assert stalled.stalled
     assert len(stalled.history.iteration) < 1_000
     assert FIGURE_3_DIVERGENCE * 1.0005 < stalled.divergence < FIGURE_3_DIVERGENCE * 1.05
-    more = PublishedSettings(iterations=300, renyi_update_every=None, last=1_600, step=0.05, halvings=14)
+    more = PublishedSettings(
+        iterations=300, renyi_update_every=None, last=1_600, step=0.05, halvings=14
+    )
     freed = optimize(stalled.p, **FIGURE_3, settings=more, renyi_order=5.95)
     assert FIGURE_3_DIVERGENCE < freed.divergence < stalled.divergence * (1 - 1e-4)
 
@@ -282,7 +324,9 @@ def test_runs_at_the_papers_size():
 
     settings = PublishedSettings(iterations=5, renyi_update_every=None, last=2_000)
     p0 = initialize(1.0, 1.0, settings)
-    result = optimize(p0, delta=1e-20, compositions=1, sigma=1.0, settings=settings, renyi_order=125.01)
+    result = optimize(
+        p0, delta=1e-20, compositions=1, sigma=1.0, settings=settings, renyi_order=125.01
+    )
     assert result.history.log_objective[0] == pytest.approx(3162.86, abs=0.01)
     assert np.all(np.diff(result.history.log_objective) < 0)
     assert np.all(np.isfinite(result.p))
@@ -302,21 +346,29 @@ def test_only_the_ratio_of_sigma_and_sensitivity_counts():
     settings = PublishedSettings(iterations=20, renyi_update_every=5, last=100, step=0.25)
     one = published_noise(delta=1e-6, compositions=10, sigma=2.0, settings=settings)
     settings = PublishedSettings(iterations=20, renyi_update_every=5, last=100, step=1.0)
-    four = published_noise(delta=1e-6, compositions=10, sigma=8.0, sensitivity=4.0, settings=settings)
+    four = published_noise(
+        delta=1e-6, compositions=10, sigma=8.0, sensitivity=4.0, settings=settings
+    )
     np.testing.assert_allclose(four.p, one.p, rtol=1e-8)
     assert four.renyi_order == pytest.approx(one.renyi_order, rel=1e-10)
 
 
 def test_callback_ends_the_descent():
     settings = PublishedSettings(iterations=50, last=100, step=0.25)
-    result = published_noise(delta=1e-6, compositions=10, sigma=2.0, settings=settings, callback=lambda k, state: k == 4)
+    result = published_noise(
+        delta=1e-6, compositions=10, sigma=2.0, settings=settings, callback=lambda k, state: k == 4
+    )
     np.testing.assert_array_equal(result.history.iteration, np.arange(5))
 
 
 def test_stationary_law_stays():
     # Two free bins and two constraints leave one point: the projected gradient is rounding, and no step improves.
-    settings = PublishedSettings(iterations=10, renyi_update_every=None, last=1, step=1.0, tail_ratio=0.5)
-    result = published_noise(delta=1e-6, compositions=1, sigma=1.5, domain="integer", settings=settings)
+    settings = PublishedSettings(
+        iterations=10, renyi_update_every=None, last=1, step=1.0, tail_ratio=0.5
+    )
+    result = published_noise(
+        delta=1e-6, compositions=1, sigma=1.5, domain="integer", settings=settings
+    )
     np.testing.assert_allclose(result.p, initialize(1.5, 1.0, settings, "integer"), rtol=1e-12)
     assert result.stalled
 
@@ -335,13 +387,27 @@ def test_stationary_law_stays():
     ],
 )
 def test_arguments_out_of_range(changes, message):
-    arguments = {"delta": 1e-6, "compositions": 10, "sigma": 2.0, "settings": PublishedSettings(last=100, step=0.25)}
+    arguments = {
+        "delta": 1e-6,
+        "compositions": 10,
+        "sigma": 2.0,
+        "settings": PublishedSettings(last=100, step=0.25),
+    }
     with pytest.raises(InvalidParameterError, match=message):
         published_noise(**{**arguments, **changes})
 
 
 @pytest.mark.parametrize(
-    "field", ["iterations", "renyi_update_every", "last", "tail_ratio", "step", "variance_tolerance", "halvings"]
+    "field",
+    [
+        "iterations",
+        "renyi_update_every",
+        "last",
+        "tail_ratio",
+        "step",
+        "variance_tolerance",
+        "halvings",
+    ],
 )
 def test_settings_out_of_range(field):
     with pytest.raises(InvalidParameterError, match=field):

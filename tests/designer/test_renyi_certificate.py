@@ -34,7 +34,12 @@ def test_monotone_bound_is_the_linear_program_over_monotone_laws() -> None:
     n = problem.size
     falling = np.eye(n, k=1)[:-1] - np.eye(n)[:-1]  # h_{k+1} − h_k ≤ 0
     program = linprog(
-        c * mass, falling, np.zeros(n - 1), np.stack([mass, mass * problem.unit_cost]), [1.0, problem.budget], (0, None)
+        c * mass,
+        falling,
+        np.zeros(n - 1),
+        np.stack([mass, mass * problem.unit_cost]),
+        [1.0, problem.budget],
+        (0, None),
     )
     assert lower_bound(problem, c, np.zeros(n)).value == pytest.approx(program.fun, rel=1e-8)
 
@@ -57,7 +62,9 @@ def test_no_feasible_law_is_below_the_bound(arguments: dict[str, object]) -> Non
         if trial % 2:
             kick = np.cumsum(kick) / np.sqrt(problem.size)
         law = meet_constraints(problem, spread(problem, optimum.profile + size * kick))
-        assert float(np.exp(problem.log_mass + law) @ problem.unit_cost) == pytest.approx(problem.budget, rel=1e-9)
+        assert float(np.exp(problem.log_mass + law) @ problem.unit_cost) == pytest.approx(
+            problem.budget, rel=1e-9
+        )
         value = pairs.evaluate(system, law)
         attained = float(np.max(pairs.divergence(problem.order, value.d, value.log_scale)))
         assert attained >= optimum.lower_bound

@@ -50,7 +50,14 @@ def test_no_monotone_law_is_cheaper(dimension: int, sigma: float, domain: str) -
     rows = np.vstack([falling, private]) * unit
     rows = rows / np.max(np.abs(rows), axis=1, keepdims=True)
     scale = float(np.max(mass * unit))
-    program = linprog(mass * cost * unit / scale, rows, np.zeros(len(rows)), (mass * unit)[None, :] / scale, [1.0], (0, None))
+    program = linprog(
+        mass * cost * unit / scale,
+        rows,
+        np.zeros(len(rows)),
+        (mass * unit)[None, :] / scale,
+        [1.0],
+        (0, None),
+    )
     assert program.fun == pytest.approx((sigma * m) ** 2, rel=1e-5)
 
 
@@ -59,7 +66,9 @@ def test_loss_is_attained_and_proven(dimension: int) -> None:
     optimum = solve(renyi_problem(sigma=8.0 * 4, shift=4, order=math.inf, dimension=dimension))
     assert optimum.gap <= 1e-9
     k = np.arange(optimum.log_h.size - 4)
-    assert float(np.max(optimum.log_h[k] - optimum.log_h[k + 4])) == pytest.approx(optimum.divergence, rel=1e-12)
+    assert float(np.max(optimum.log_h[k] - optimum.log_h[k + 4])) == pytest.approx(
+        optimum.divergence, rel=1e-12
+    )
     assert np.all(np.diff(optimum.log_h) <= 0)
 
 

@@ -41,9 +41,22 @@ KNOWN = 1e-10  # relative accuracy of these
 
 @pytest.mark.parametrize(("sigma", "order", "m", "last", "ratio", "domain", "expected"), VALUES)
 def test_known_optima(
-    sigma: float, order: float, m: int, last: int | None, ratio: float | None, domain: str, expected: float
+    sigma: float,
+    order: float,
+    m: int,
+    last: int | None,
+    ratio: float | None,
+    domain: str,
+    expected: float,
 ) -> None:
-    arguments = {"sigma": sigma * m, "shift": m, "order": order, "last": last, "tail_ratio": ratio, "domain": domain}
+    arguments = {
+        "sigma": sigma * m,
+        "shift": m,
+        "order": order,
+        "last": last,
+        "tail_ratio": ratio,
+        "domain": domain,
+    }
     free = solve(renyi_problem(**arguments, monotone=False))  # type: ignore[arg-type]
     monotone = solve(renyi_problem(**arguments))  # type: ignore[arg-type]
     # The law is the optimum and the bound is below it, to the digits of `expected`, whatever the processor's rounding.
@@ -91,8 +104,12 @@ def test_divergence_is_what_the_law_attains() -> None:
     problem = renyi_problem(sigma=12.0, shift=4, order=5.0)
     optimum = solve(problem)
     value = pairs.evaluate(pairs.pair_system(problem), optimum.profile)
-    assert float(pairs.divergence(5.0, value.d, value.log_scale)[0]) == pytest.approx(optimum.divergence, rel=1e-12)
-    every = pairs.evaluate(pairs.pair_system(dataclasses.replace(problem, monotone=False)), optimum.profile)
+    assert float(pairs.divergence(5.0, value.d, value.log_scale)[0]) == pytest.approx(
+        optimum.divergence, rel=1e-12
+    )
+    every = pairs.evaluate(
+        pairs.pair_system(dataclasses.replace(problem, monotone=False)), optimum.profile
+    )
     assert int(np.argmax(every.d)) == 3  # the corner shift is the worst for a monotone law
 
 
@@ -107,7 +124,10 @@ def test_order_one_is_the_limit() -> None:
 
 def test_large_order_approaches_pure_privacy_from_below() -> None:
     pure = solve(renyi_problem(sigma=5.0, shift=5, order=math.inf))
-    values = [solve(renyi_problem(sigma=5.0, shift=5, order=order)).divergence for order in (10.0, 100.0, 1000.0)]
+    values = [
+        solve(renyi_problem(sigma=5.0, shift=5, order=order)).divergence
+        for order in (10.0, 100.0, 1000.0)
+    ]
     assert values == sorted(values)
     assert values[-1] < pure.divergence
     assert values[-1] == pytest.approx(pure.divergence, rel=1e-3)
@@ -124,7 +144,10 @@ def test_budget_slope_is_the_derivative(arguments: dict[str, float]) -> None:
     optimum = solve(renyi_problem(**arguments), settings=sharp)  # type: ignore[arg-type]
     step = 1e-3 * arguments["budget"]
     up, down = (
-        solve(renyi_problem(**{**arguments, "budget": arguments["budget"] + s}), settings=sharp).divergence for s in (step, -step)
+        solve(
+            renyi_problem(**{**arguments, "budget": arguments["budget"] + s}), settings=sharp
+        ).divergence
+        for s in (step, -step)
     )  # type: ignore[arg-type]
     assert optimum.budget_slope == pytest.approx((up - down) / (2 * step), rel=1e-4)
 

@@ -16,7 +16,9 @@ from leastnoise.designer.problem import RenyiProblem, folded, renyi_problem
 pytestmark = pytest.mark.portable
 
 
-def small_problem(dimension: int, shift: int, order: float, first: int, last: int, ratio: float, monotone: bool) -> RenyiProblem:
+def small_problem(
+    dimension: int, shift: int, order: float, first: int, last: int, ratio: float, monotone: bool
+) -> RenyiProblem:
     log_mass, unit_cost = folded(dimension, first, last, ratio, quadratic(), "real")
     guess = -0.4 * np.arange(first, last + 1.0)
     return RenyiProblem(
@@ -49,7 +51,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_value_gradient_and_hessian_are_the_lattice_sums(case: tuple[int, int, float, int, int, float, bool]) -> None:
+def test_value_gradient_and_hessian_are_the_lattice_sums(
+    case: tuple[int, int, float, int, int, float, bool],
+) -> None:
     problem = small_problem(*case)
     q = problem.guess + 0.15 * np.random.default_rng(7).standard_normal(problem.size)
     q = q - np.log(np.sum(np.exp(problem.log_mass + q)))
@@ -60,7 +64,9 @@ def test_value_gradient_and_hessian_are_the_lattice_sums(case: tuple[int, int, f
     for row, shift in enumerate(problem.shifts):
         d, gradient, hessian = reference.dense_renyi(problem, q, shift, reach)
         assert value.d[row] == pytest.approx(d, rel=1e-11)
-        np.testing.assert_allclose(value.gradient[row], gradient, rtol=1e-9, atol=1e-12 * np.max(np.abs(gradient)))
+        np.testing.assert_allclose(
+            value.gradient[row], gradient, rtol=1e-9, atol=1e-12 * np.max(np.abs(gradient))
+        )
         only = np.zeros(system.rows)
         only[row] = 1.0
         full = reference.from_band(pairs.hessian_band(system, value, only))
@@ -80,7 +86,9 @@ def test_scaled_evaluation_continues_the_plain_one() -> None:
     problem = renyi_problem(sigma=30.0, shift=10, order=60.0)
     system = pairs.pair_system(problem)
     plain = pairs.evaluate(system, problem.guess)
-    steep = dataclasses.replace(system, offset=system.offset + 0.9)  # every log-ratio raised until exponents pass e^40
+    steep = dataclasses.replace(
+        system, offset=system.offset + 0.9
+    )  # every log-ratio raised until exponents pass e^40
     scaled = pairs.evaluate(steep, problem.guess)
     assert plain.log_scale == 0.0
     assert scaled.log_scale > 40.0
@@ -92,7 +100,8 @@ def test_scaled_evaluation_continues_the_plain_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dimension", "first", "cost"), [(1, 0, quadratic()), (1, 0, absolute()), (2, 0, quadratic()), (3, 2, quadratic())]
+    ("dimension", "first", "cost"),
+    [(1, 0, quadratic()), (1, 0, absolute()), (2, 0, quadratic()), (3, 2, quadratic())],
 )
 def test_folded_mass_and_cost(dimension: int, first: int, cost: object) -> None:
     last, ratio, far = 6, 0.5, 120

@@ -20,12 +20,25 @@ from leastnoise.noise import Domain
         ("real", 1, {"Gaussian", "Laplace", "Staircase", "Cactus"}),
         ("integer", 1, {"discrete Gaussian", "discrete Laplace", "discrete Staircase", "Cactus"}),
         ("real", 3, {"Gaussian", "Laplace", "Staircase", "Cactus", "cube"}),
-        ("integer", 3, {"discrete Gaussian", "discrete Laplace", "discrete Staircase", "Cactus", "cube"}),
+        (
+            "integer",
+            3,
+            {"discrete Gaussian", "discrete Laplace", "discrete Staircase", "Cactus", "cube"},
+        ),
     ],
 )
-def test_every_rival_is_there_at_the_same_deviation(domain: Domain, batch: int, names: set[str]) -> None:
+def test_every_rival_is_there_at_the_same_deviation(
+    domain: Domain, batch: int, names: set[str]
+) -> None:
     found = rivals(
-        sigma=6.0, sensitivity=2.0, delta=1e-6, compositions=4, batch=batch, touched=batch, domain=domain, cost=costs.quadratic()
+        sigma=6.0,
+        sensitivity=2.0,
+        delta=1e-6,
+        compositions=4,
+        batch=batch,
+        touched=batch,
+        domain=domain,
+        cost=costs.quadratic(),
     )
     assert {rival.name for rival in found} >= names
     assert [rival.epsilon for rival in found] == sorted(rival.epsilon for rival in found)
@@ -40,19 +53,30 @@ def test_values_of_the_paper() -> None:
     found = {
         rival.name: rival.epsilon
         for rival in rivals(
-            sigma=8.0, sensitivity=1.0, delta=1e-6, compositions=10, batch=1, touched=1, domain="real", cost=costs.quadratic()
+            sigma=8.0,
+            sensitivity=1.0,
+            delta=1e-6,
+            compositions=10,
+            batch=1,
+            touched=1,
+            domain="real",
+            cost=costs.quadratic(),
         )
     }
     assert found["Gaussian"] == pytest.approx(1.742964, abs=2e-6)
     assert found["Laplace"] == pytest.approx(1.766745, abs=2e-5)
 
 
-@pytest.mark.parametrize("cost", [costs.absolute(), costs.power(1.5), costs.custom(lambda z: np.log1p(z * z), 0.5)])
+@pytest.mark.parametrize(
+    "cost", [costs.absolute(), costs.power(1.5), costs.custom(lambda z: np.log1p(z * z), 0.5)]
+)
 def test_rivals_at_another_cost(cost: costs.Cost) -> None:
     target = float(cost.function(np.array(4.0)))
     for name, build, _ in known_laws(1.0, 1, "real"):
         noise = at_cost(build, 4.0, cost)
-        assert expected_cost(noise, cost) == pytest.approx(target, rel=1e-4 if name in ("Cactus", "Staircase") else 1e-9)
+        assert expected_cost(noise, cost) == pytest.approx(
+            target, rel=1e-4 if name in ("Cactus", "Staircase") else 1e-9
+        )
 
 
 def test_expected_cost_of_the_closed_forms() -> None:
@@ -61,16 +85,32 @@ def test_expected_cost_of_the_closed_forms() -> None:
         gaussian(3.0): lambda z: math.exp(-z * z / 18.0) / (3.0 * math.sqrt(2.0 * math.pi)),
         laplace(3.0): lambda z: math.exp(-abs(z) * root / 3.0) * root / 6.0,
     }
-    for cost, rel in ((costs.power(1.5), 1e-8), (costs.absolute(), 1e-8), (costs.custom(lambda z: np.log1p(z * z), 0.5), 1e-4)):
+    for cost, rel in (
+        (costs.power(1.5), 1e-8),
+        (costs.absolute(), 1e-8),
+        (costs.custom(lambda z: np.log1p(z * z), 0.5), 1e-4),
+    ):
         for noise, density in densities.items():
-            value, _ = quad(lambda z, c=cost, d=density: 2.0 * float(c.function(np.array(z))) * d(z), 0.0, 120.0, limit=200)
+            value, _ = quad(
+                lambda z, c=cost, d=density: 2.0 * float(c.function(np.array(z))) * d(z),
+                0.0,
+                120.0,
+                limit=200,
+            )
             assert expected_cost(noise, cost) == pytest.approx(value, rel=rel)
 
 
 def test_a_law_that_cannot_be_built_is_left_out() -> None:
     """σ = 0.05 s: nothing raises, and what is left is judged."""
     found = rivals(
-        sigma=0.05, sensitivity=1.0, delta=1e-6, compositions=1, batch=1, touched=1, domain="real", cost=costs.quadratic()
+        sigma=0.05,
+        sensitivity=1.0,
+        delta=1e-6,
+        compositions=1,
+        batch=1,
+        touched=1,
+        domain="real",
+        cost=costs.quadratic(),
     )
     assert "Gaussian" in {rival.name for rival in found}
 
@@ -82,7 +122,9 @@ def test_a_law_that_cannot_be_built_is_left_out() -> None:
 def test_cactus_has_the_least_divergence_of_order_one(sigma: float) -> None:
     law = cactus(sigma, step=1.0 / 20.0 if sigma < 1.0 else None)
     assert law.std == pytest.approx(sigma, rel=1e-9)
-    known = min(renyi_divergence(gaussian(sigma), 1.0, 1.0), renyi_divergence(laplace(sigma), 1.0, 1.0))
+    known = min(
+        renyi_divergence(gaussian(sigma), 1.0, 1.0), renyi_divergence(laplace(sigma), 1.0, 1.0)
+    )
     assert renyi_divergence(law, 1.0, 1.0) <= known * (1.0 + 1e-4)
 
 
@@ -91,4 +133,6 @@ def test_cactus_on_the_integers_with_a_large_sensitivity() -> None:
     law = cactus(5000.0, sensitivity=1000.0, domain="integer")
     assert law.std == pytest.approx(5000.0, rel=1e-12)
     assert law.is_monotone
-    assert renyi_divergence(law, 1.0, 1000.0) == pytest.approx(renyi_divergence(cactus(5.0), 1.0, 1.0), rel=1e-4)
+    assert renyi_divergence(law, 1.0, 1000.0) == pytest.approx(
+        renyi_divergence(cactus(5.0), 1.0, 1.0), rel=1e-4
+    )

@@ -32,14 +32,21 @@ def exact_delta(system: PairSystem, q: np.ndarray, epsilon: float, releases: int
     table = tight.loss_table(system, q)
     total, log_p = np.zeros(1), np.zeros(1)
     for _ in range(releases):
-        total, log_p = np.add.outer(total, table.loss).ravel(), np.add.outer(log_p, table.log_p).ravel()
+        total, log_p = (
+            np.add.outer(total, table.loss).ravel(),
+            np.add.outer(log_p, table.log_p).ravel(),
+        )
     return math.fsum((np.exp(log_p) * -np.expm1(np.minimum(epsilon - total, 0.0))).tolist())
 
 
-@pytest.mark.parametrize(("releases", "dimension", "m"), [(1, 1, 3), (2, 1, 4), (3, 1, 3), (2, 2, 2)])
+@pytest.mark.parametrize(
+    ("releases", "dimension", "m"), [(1, 1, 3), (2, 1, 4), (3, 1, 3), (2, 2, 2)]
+)
 def test_gradient_is_that_of_the_composed_delta(releases: int, dimension: int, m: int) -> None:
     """The frozen problem's relative gradient is 1/N of that of δ: central differences of the enumerated δ."""
-    problem = renyi_problem(shift=m, order=4.0, sigma=1.3 * m, dimension=dimension, last=8 * m, tail_ratio=0.8)
+    problem = renyi_problem(
+        shift=m, order=4.0, sigma=1.3 * m, dimension=dimension, last=8 * m, tail_ratio=0.8
+    )
     system = pair_system(problem)
     q = meet_constraints(problem, problem.guess)
     epsilon = tight.true_epsilon(system, q, 1e-3, releases)
@@ -52,8 +59,13 @@ def test_gradient_is_that_of_the_composed_delta(releases: int, dimension: int, m
     for k in shells:
         nudge = np.zeros(q.size)
         nudge[k] = 1e-5
-        slope = (exact_delta(system, q + nudge, epsilon, releases) - exact_delta(system, q - nudge, epsilon, releases)) / 2e-5
-        assert releases * ours[k] == pytest.approx(slope / value, abs=0.02 * float(np.max(np.abs(ours))) * releases)
+        slope = (
+            exact_delta(system, q + nudge, epsilon, releases)
+            - exact_delta(system, q - nudge, epsilon, releases)
+        ) / 2e-5
+        assert releases * ours[k] == pytest.approx(
+            slope / value, abs=0.02 * float(np.max(np.abs(ours))) * releases
+        )
     # δ is homogeneous of degree N in the law.
     assert float(np.sum(ours)) == pytest.approx(1.0, abs=0.01)
 
@@ -66,15 +78,21 @@ def starts(problem: RenyiProblem) -> list[np.ndarray]:
     return [meet_constraints(problem, spread(problem, shape)) for shape in shapes]
 
 
-@pytest.mark.parametrize(("sigma", "m", "releases", "delta"), [(8.0, 4, 10, 1e-6), (2.0, 6, 4, 1e-4), (1.0, 10, 2, 1e-2)])
-def test_descent_is_never_worse_than_its_start_and_stays_feasible(sigma: float, m: int, releases: int, delta: float) -> None:
+@pytest.mark.parametrize(
+    ("sigma", "m", "releases", "delta"), [(8.0, 4, 10, 1e-6), (2.0, 6, 4, 1e-4), (1.0, 10, 2, 1e-2)]
+)
+def test_descent_is_never_worse_than_its_start_and_stays_feasible(
+    sigma: float, m: int, releases: int, delta: float
+) -> None:
     problem = setting(sigma, m, delta, releases).problem(10.0)
     system = pair_system(problem)
     for q in starts(problem):
         before = tight.true_epsilon(system, q, delta, releases)
         reached = tight.descend(problem, system, q, delta, releases)
         assert reached.epsilon <= before
-        assert reached.epsilon == pytest.approx(tight.true_epsilon(system, reached.q, delta, releases), rel=1e-12)
+        assert reached.epsilon == pytest.approx(
+            tight.true_epsilon(system, reached.q, delta, releases), rel=1e-12
+        )
         share = np.exp(problem.log_mass + reached.q)
         assert float(np.sum(share)) == pytest.approx(1.0, abs=1e-12)
         assert float(share @ problem.unit_cost) == pytest.approx(problem.budget, rel=1e-12)
@@ -90,8 +108,13 @@ def test_descent_forgets_where_it_started() -> None:
     assert max(ends) <= min(candidate.epsilon for candidate in begun) * (1.0 - 2e-4)
 
 
-@pytest.mark.parametrize(("sigma", "m", "releases", "delta"), [(8.0, 4, 10, 1e-6), (2.6, 12, 3, 0.25), (1.0, 10, 2, 1e-2)])
-def test_the_search_sees_what_the_judge_sees(sigma: float, m: int, releases: int, delta: float) -> None:
+@pytest.mark.parametrize(
+    ("sigma", "m", "releases", "delta"),
+    [(8.0, 4, 10, 1e-6), (2.6, 12, 3, 0.25), (1.0, 10, 2, 1e-2)],
+)
+def test_the_search_sees_what_the_judge_sees(
+    sigma: float, m: int, releases: int, delta: float
+) -> None:
     """On its own grid: the judge's ε where that is below the one to beat, to the accuracy of the grid, and else that it is not."""
     problem = setting(sigma, m, delta, releases).problem(6.0)
     system = pair_system(problem)
@@ -102,7 +125,10 @@ def test_the_search_sees_what_the_judge_sees(sigma: float, m: int, releases: int
         for factor in (1.01, 1.05, 1.3):
             found = tight.lower_epsilon(system, q, delta, releases, factor * exact, least, settings)
             assert found == pytest.approx(exact, abs=accuracy * max(exact, least))
-        assert tight.lower_epsilon(system, q, delta, releases, 0.95 * exact, least, settings) == math.inf
+        assert (
+            tight.lower_epsilon(system, q, delta, releases, 0.95 * exact, least, settings)
+            == math.inf
+        )
 
 
 def test_a_law_the_judge_declines_counts_as_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +181,9 @@ def least_delta(sigma: float, m: int, epsilon: float, reach: int) -> float:
     variance = np.zeros(free + width)
     np.add.at(variance, np.abs(points), points**2 + 1.0 / 12.0)
     objective = np.concatenate([np.zeros(free), np.ones(width)])
-    result = linprog(objective, A_ub=rows, b_ub=bounds, A_eq=[mass, variance], b_eq=[1.0, (sigma * m) ** 2])
+    result = linprog(
+        objective, A_ub=rows, b_ub=bounds, A_eq=[mass, variance], b_eq=[1.0, (sigma * m) ** 2]
+    )
     return float(result.fun)
 
 
@@ -167,8 +195,13 @@ def test_one_release_is_solved_to_optimality(sigma: float, m: int, delta: float)
     assert least == pytest.approx(delta, rel=1e-3)
 
 
-@pytest.mark.parametrize(("sigma", "m", "delta", "dimension"), [(1.0, 12, 1e-2, 1), (4.0, 8, 1e-6, 1), (8.0, 4, 1e-2, 10)])
-def test_the_law_of_one_release_is_a_law(sigma: float, m: int, delta: float, dimension: int) -> None:
+@pytest.mark.parametrize(
+    ("sigma", "m", "delta", "dimension"),
+    [(1.0, 12, 1e-2, 1), (4.0, 8, 1e-6, 1), (8.0, 4, 1e-2, 10)],
+)
+def test_the_law_of_one_release_is_a_law(
+    sigma: float, m: int, delta: float, dimension: int
+) -> None:
     case = setting(sigma, m, delta, 1, dimension)
     stairs = candidates.renyi_candidate(case, math.inf)
     best = candidates.best_tight(case)
@@ -196,14 +229,20 @@ def test_the_order_stops_where_optima_are_staircases() -> None:
 def test_aligned_bins_hold_the_best_staircase(ratio: float) -> None:
     """On the aligned lattice the staircase is within 2e-5 of the one on a lattice 20 times finer."""
     m = candidates.aligned_bins(ratio, 1, quadratic(), lambda m: (ratio * m) ** 2)
-    assert candidates.bins(ratio) <= m <= max(1.5 * candidates.bins(ratio), candidates.bins(ratio) + 2)
+    assert (
+        candidates.bins(ratio) <= m <= max(1.5 * candidates.bins(ratio), candidates.bins(ratio) + 2)
+    )
     ours, fine = (setting(ratio, k, 1e-6, 1).problem(math.inf) for k in (m, 20 * m))
-    losses = [float(np.max(problem.guess[: -problem.shift] - problem.guess[problem.shift :])) for problem in (ours, fine)]
+    losses = [
+        float(np.max(problem.guess[: -problem.shift] - problem.guess[problem.shift :]))
+        for problem in (ours, fine)
+    ]
     assert losses[0] <= losses[1] * (1.0 + 3e-5)
 
 
 @pytest.mark.parametrize(
-    ("shift", "needed", "block"), [(8, 4, 1), (1000, 4, 125), (1000, 30, 25), (64, 4, 1), (999, 4, 111), (45, 4, 9)]
+    ("shift", "needed", "block"),
+    [(8, 4, 1), (1000, 4, 125), (1000, 30, 25), (64, 4, 1), (999, 4, 111), (45, 4, 9)],
 )
 def test_blocks(shift: int, needed: int, block: int) -> None:
     assert candidates.block_size(shift, needed) == block
@@ -213,7 +252,9 @@ def test_blocks(shift: int, needed: int, block: int) -> None:
 
 
 @pytest.mark.parametrize(("dimension", "sigma", "m"), [(2, 3.0, 4), (10, 6.0, 3), (60, 12.0, 3)])
-def test_the_least_budget_is_that_of_the_least_epsilon(dimension: int, sigma: float, m: int) -> None:
+def test_the_least_budget_is_that_of_the_least_epsilon(
+    dimension: int, sigma: float, m: int
+) -> None:
     """Both programs have the same optimum. With 60 answers there was none: inner shells have numbers the solver refuses."""
     case = setting(sigma, m, 0.01, 1, dimension)
     stairs = candidates.renyi_candidate(case, math.inf)
@@ -230,7 +271,9 @@ def test_the_least_budget_is_that_of_the_least_epsilon(dimension: int, sigma: fl
     else:
         assert law.epsilon <= epsilon * (1.0 + 1e-6)
     moved = candidates.renyi_candidate(there, math.inf)
-    log_h = single.least_epsilon(moved.problem, moved.optimum.profile, moved.epsilon, case.delta, 0.01)
+    log_h = single.least_epsilon(
+        moved.problem, moved.optimum.profile, moved.epsilon, case.delta, 0.01
+    )
     assert log_h is not None
     noise = LatticeNoise.from_log_weights(log_h, None, domain="real", dimension=dimension)
     assert PrivacyLoss.of(noise, float(m)).epsilon(case.delta) == pytest.approx(epsilon, rel=2e-4)

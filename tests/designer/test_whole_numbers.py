@@ -55,14 +55,24 @@ def test_integers_cost_no_more_than_rounding(setting: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sensitivity", "sigma", "compositions"), [(997, 3000.0, 5), (1000, 700.0, 1), (1024, 5000.0, 2), (10_007, 15_000.0, 1)]
+    ("sensitivity", "sigma", "compositions"),
+    [(997, 3000.0, 5), (1000, 700.0, 1), (1024, 5000.0, 2), (10_007, 15_000.0, 1)],
 )
 def test_a_sensitivity_of_many_integers(sensitivity: int, sigma: float, compositions: int) -> None:
     """Prime, or a power of two: with the programs of the real line, as good as there."""
-    best = design(delta=1e-6, sigma=sigma, sensitivity=sensitivity, compositions=compositions, domain="integer")
+    best = design(
+        delta=1e-6,
+        sigma=sigma,
+        sensitivity=sensitivity,
+        compositions=compositions,
+        domain="integer",
+    )
     assert best.noise.domain == "integer"
     assert best.noise.std == pytest.approx(sigma, rel=1e-9)
-    assert PrivacyLoss.of(best.noise, float(sensitivity)).compose(compositions).epsilon(1e-6) == best.epsilon
+    assert (
+        PrivacyLoss.of(best.noise, float(sensitivity)).compose(compositions).epsilon(1e-6)
+        == best.epsilon
+    )
     real = design(delta=1e-6, sigma=sigma / sensitivity, compositions=compositions)
     assert best.epsilon <= real.epsilon * (1.0 + 1e-3)
 
@@ -73,7 +83,10 @@ def test_a_rounded_law_is_the_probability_of_each_integer(cost: Cost) -> None:
     heights = np.array([-0.1 * k - 0.002 * k * k for k in range(90)])
     noise = LatticeNoise.from_log_weights(heights, 0.7, step=7.3)
     exact = np.array([float(noise.ccdf(k - 0.5) - noise.ccdf(k + 0.5)) for k in range(3000)])
-    spent = float(np.sum(exact * cost.of(0.0)) + 2.0 * np.sum(exact[1:] * cost.average(np.arange(1, 3000), 1.0, "integer")))
+    spent = float(
+        np.sum(exact * cost.of(0.0))
+        + 2.0 * np.sum(exact[1:] * cost.average(np.arange(1, 3000), 1.0, "integer"))
+    )
     rounded = whole.rounded(noise, cost, spent)
     assert rounded.domain == "integer"
     assert rounded.is_monotone

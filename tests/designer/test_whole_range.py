@@ -11,7 +11,15 @@ import pytest
 from benchmarks import whole_range
 from scipy.optimize import linprog
 
-from leastnoise import DesignError, InvalidParameterError, PrivacyLoss, design, gaussian, laplace, staircase
+from leastnoise import (
+    DesignError,
+    InvalidParameterError,
+    PrivacyLoss,
+    design,
+    gaussian,
+    laplace,
+    staircase,
+)
 from leastnoise.cost import Cost, absolute, custom, power, quadratic
 from leastnoise.designer import candidates, ended, single
 from leastnoise.designer.artefacts import artefact_of
@@ -35,7 +43,10 @@ COSTS = [
 def holds(best: Design, cost: Cost) -> None:
     """The guarantee is the judge's, the cost is that of the budget, and no known law needs less."""
     assert best.epsilon_lower <= best.epsilon
-    assert PrivacyLoss.of(best.noise, best.sensitivity).compose(best.uses).epsilon(best.delta) == best.epsilon
+    assert (
+        PrivacyLoss.of(best.noise, best.sensitivity).compose(best.uses).epsilon(best.delta)
+        == best.epsilon
+    )
     assert expected_cost(best.noise, cost) == pytest.approx(cost.of(best.sigma), rel=1e-9)
     assert best.epsilon <= min(best.rivals.values())
 
@@ -78,7 +89,11 @@ def test_epsilon_of_nearly_ten() -> None:
 def test_every_cost_epsilon_and_delta(cost: Cost) -> None:
     """Calibrated on the safe side; more ε or more δ never costs more, beyond what the calibration may be off."""
     deltas, epsilons = (1e-12, 1e-6, 0.25), (0.2, 4.0)
-    found = {(delta, epsilon): design(delta=delta, epsilon=epsilon, cost=cost) for delta in deltas for epsilon in epsilons}
+    found = {
+        (delta, epsilon): design(delta=delta, epsilon=epsilon, cost=cost)
+        for delta in deltas
+        for epsilon in epsilons
+    }
     for (_, epsilon), best in found.items():
         holds(best, cost)
         assert (1.0 - 2.0 * CALIBRATED) * epsilon <= best.epsilon <= epsilon
@@ -86,7 +101,9 @@ def test_every_cost_epsilon_and_delta(cost: Cost) -> None:
         costs = [cost.of(found[delta, epsilon].sigma) for epsilon in epsilons]
         assert costs[0] > costs[1]
     for epsilon, (small, large) in itertools.product(epsilons, itertools.pairwise(deltas)):
-        assert found[large, epsilon].sigma <= found[small, epsilon].sigma * (1.0 + 10.0 * CALIBRATED)
+        assert found[large, epsilon].sigma <= found[small, epsilon].sigma * (
+            1.0 + 10.0 * CALIBRATED
+        )
 
 
 @pytest.mark.parametrize("cost", COSTS, ids=lambda cost: cost.name)
@@ -170,8 +187,12 @@ def test_every_epsilon_that_plans_allow(setting: dict[str, Any]) -> None:
         ({"domain": "integer", "batch": 2}, 24.81, 1e-5),
     ],
 )
-def test_more_than_the_least_noise_needs_says_what_can_be_had(setting: dict[str, Any], most: float, sigma: float) -> None:
-    said = rf"Expected epsilon=50\.0 to be at most {most:g}, what the smallest sigma, {sigma:g}, gives"
+def test_more_than_the_least_noise_needs_says_what_can_be_had(
+    setting: dict[str, Any], most: float, sigma: float
+) -> None:
+    said = (
+        rf"Expected epsilon=50\.0 to be at most {most:g}, what the smallest sigma, {sigma:g}, gives"
+    )
     with pytest.raises(DesignError, match=said):
         design(delta=3e-9, epsilon=50.0, **setting)
     best = design(delta=3e-9, sigma=sigma, **setting)
@@ -202,7 +223,9 @@ def test_sigma_too_small_for_joint_noise(sigma: float) -> None:
     apart = design(delta=1e-6, sigma=sigma, batch=2)
     assert apart.noise.dimension == 1
     assert apart.uses == 2
-    assert apart.epsilon == pytest.approx(design(delta=1e-6, sigma=sigma, compositions=2).epsilon, rel=1e-6)
+    assert apart.epsilon == pytest.approx(
+        design(delta=1e-6, sigma=sigma, compositions=2).epsilon, rel=1e-6
+    )
 
 
 def test_between_joint_noise_and_noise_of_its_own() -> None:
@@ -230,7 +253,9 @@ def test_small_noise_is_the_staircase_of_the_books(sigma: float) -> None:
 # One release: no law is better
 
 
-def least_delta(cost: Cost, m: int, budget: float, epsilon: float, reach: int, domain: str) -> float:
+def least_delta(
+    cost: Cost, m: int, budget: float, epsilon: float, reach: int, domain: str
+) -> float:
     """The least δ(ε) over symmetric non-increasing laws on −reach … reach, written out on the line."""
     points = np.arange(-reach, reach + 1)
     free, width = reach + 1, points.size + m
@@ -251,7 +276,9 @@ def least_delta(cost: Cost, m: int, budget: float, epsilon: float, reach: int, d
     np.add.at(mass, np.abs(points), 1.0)
     np.add.at(price, np.abs(points), cost.average(np.abs(points), 1.0, domain))
     objective = np.concatenate([np.zeros(free), np.ones(width)])
-    result = linprog(objective, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=[mass, price], b_eq=[1.0, budget])
+    result = linprog(
+        objective, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=[mass, price], b_eq=[1.0, budget]
+    )
     return float(result.fun)
 
 
@@ -265,7 +292,9 @@ def least_delta(cost: Cost, m: int, budget: float, epsilon: float, reach: int, d
         (quadratic(), 2.0, 3, 1e-3, "integer"),
     ],
 )
-def test_one_release_of_one_answer_has_no_better_law(cost: Cost, sigma: float, m: int, delta: float, domain: Any) -> None:
+def test_one_release_of_one_answer_has_no_better_law(
+    cost: Cost, sigma: float, m: int, delta: float, domain: Any
+) -> None:
     """By a linear program over all laws of the lattice that shares no code with ours."""
     budget = cost.of(sigma * m)
     setting = Setting(1, m, domain, cost, budget, sigma, delta, 1)
@@ -275,7 +304,9 @@ def test_one_release_of_one_answer_has_no_better_law(cost: Cost, sigma: float, m
     assert PrivacyLoss.of(noise, float(m)).epsilon(delta) == best.epsilon
     # δ is flat in ε where it is small: at an ε smaller by 1e-5 every law needs more than δ.
     reach = min(best.log_h.size + 2 * m, 120)
-    assert least_delta(cost, m, budget, best.epsilon * (1.0 - 1e-5), reach, domain) > delta * (1.0 - 2e-7)
+    assert least_delta(cost, m, budget, best.epsilon * (1.0 - 1e-5), reach, domain) > delta * (
+        1.0 - 2e-7
+    )
 
 
 def test_the_end_of_a_law_is_all_of_delta_and_not_more() -> None:
@@ -303,9 +334,14 @@ def test_a_joint_release_beyond_the_program_ends_too(monkeypatch: pytest.MonkeyP
 # What cannot be had
 
 
-def test_the_table_counts_as_refused_what_says_what_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_counts_as_refused_what_says_what_can_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Any error of the package passed for a refusal."""
-    assert "at most 20.03" in whole_range.measured({"delta": 3e-9, "epsilon": 50.0, "cost": quadratic()}).found
+    assert (
+        "at most 20.03"
+        in whole_range.measured({"delta": 3e-9, "epsilon": 50.0, "cost": quadratic()}).found
+    )
 
     def fails(**request: Any) -> Design:
         raise DesignError("No law was found.")
@@ -318,15 +354,26 @@ def test_the_table_counts_as_refused_what_says_what_can_be_had(monkeypatch: pyte
 def test_the_table_has_several_answers_and_releases_at_other_costs() -> None:
     kinds = {whole_range.kind(request) for request in whole_range.requests(quick=True)}
     assert {"3 answers, 3 releases, cost |z|^1", "3 answers, 3 releases, cost |z|^4"} <= kinds
-    assert {"one answer, cost |z|^2", "one answer, real", "60 answers, integer", "one answer, 30 releases, real"} <= kinds
+    assert {
+        "one answer, cost |z|^2",
+        "one answer, real",
+        "60 answers, integer",
+        "one answer, 30 releases, real",
+    } <= kinds
 
 
 def test_a_bounded_cost_says_where_it_ends() -> None:
     bounded = custom(lambda z: np.minimum(np.abs(z), 5.0), growth=0.0, name="min(|z|, 5)")
     holds(design(delta=1e-6, epsilon=0.5, cost=bounded), bounded)
-    with pytest.raises(DesignError, match=r"Expected sigma=100\.0 to be at most 4\.99\d*: beyond, Cost\('min.*hardly grows"):
+    with pytest.raises(
+        DesignError,
+        match=r"Expected sigma=100\.0 to be at most 4\.99\d*: beyond, Cost\('min.*hardly grows",
+    ):
         design(delta=1e-6, sigma=100.0, cost=bounded)
-    with pytest.raises(DesignError, match=r"Expected epsilon=1e-05 to be at least .*, what the largest sigma, 4\.99\d*, gives"):
+    with pytest.raises(
+        DesignError,
+        match=r"Expected epsilon=1e-05 to be at least .*, what the largest sigma, 4\.99\d*, gives",
+    ):
         design(delta=1e-6, epsilon=1e-5, cost=bounded)
 
 
@@ -338,13 +385,20 @@ def test_a_cost_of_nothing_is_refused() -> None:
 
 
 def test_more_integers_than_can_be_written_are_left_to_the_real_line() -> None:
-    with pytest.raises(DesignError, match=r"at most 20000 for domain=.* round what is released, which costs nothing"):
+    with pytest.raises(
+        DesignError,
+        match=r"at most 20000 for domain=.* round what is released, which costs nothing",
+    ):
         design(delta=1e-6, sigma=30_000.0, sensitivity=1000.0, domain="integer")
 
 
 @pytest.mark.parametrize(
     ("setting", "ends"),
-    [({"sensitivity": 2.0}, "0.002 and 4000"), ({"domain": "integer"}, "1e-05 and 2000"), ({"batch": 5}, "0.001 and 2000")],
+    [
+        ({"sensitivity": 2.0}, "0.002 and 4000"),
+        ({"domain": "integer"}, "1e-05 and 2000"),
+        ({"batch": 5}, "0.001 and 2000"),
+    ],
 )
 def test_sigma_out_of_range(setting: dict[str, Any], ends: str) -> None:
     for sigma in (1e-14, 6000.0):

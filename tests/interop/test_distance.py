@@ -7,7 +7,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from leastnoise import PrivacyLoss, cube, discrete_laplace, exact, gaussian, laplace, renyi_divergence, sphere, staircase
+from leastnoise import (
+    PrivacyLoss,
+    cube,
+    discrete_laplace,
+    exact,
+    gaussian,
+    laplace,
+    renyi_divergence,
+    sphere,
+    staircase,
+)
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.interop import distance as distance_module
 from leastnoise.interop.distance import NO_LOSS, Use, as_distance, loss_at, sampleable
@@ -37,7 +47,9 @@ def test_fractional_distance_is_the_loss_on_the_fine_lattice(distance):
     p, q = np.concatenate([fine, np.zeros(moved)]), np.concatenate([np.zeros(moved), fine])
     loss = loss_at(law, Fraction(distance))
     for epsilon in EPSILONS[::6]:
-        assert float(loss.profile(epsilon)) == pytest.approx(hockey_stick(p, q, epsilon), rel=1e-9, abs=1e-15)
+        assert float(loss.profile(epsilon)) == pytest.approx(
+            hockey_stick(p, q, epsilon), rel=1e-9, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize("half_bins", [1, 3, 5])
@@ -101,7 +113,11 @@ def test_ball_law_is_judged_in_whole_pitches_rounded_up():
     assert loss_at(law, Fraction(1)).largest == PrivacyLoss.of(law).parts[0][0].largest
 
 
-@pytest.mark.parametrize("noise", [discrete_laplace(3.0), laplace(3.0), LatticeNoise.from_weights([1.0, 2.0, 1.5], 0.8)], ids=str)
+@pytest.mark.parametrize(
+    "noise",
+    [discrete_laplace(3.0), laplace(3.0), LatticeNoise.from_weights([1.0, 2.0, 1.5], 0.8)],
+    ids=str,
+)
 def test_any_distance_is_judged_where_the_tail_has_no_end(noise):
     """Beyond a million steps by the largest loss of one step, which for a geometric tail is exact."""
     law = EndlessLaw.of(sampleable(noise, 1.0)).noise
@@ -111,9 +127,14 @@ def test_any_distance_is_judged_where_the_tail_has_no_end(noise):
         for order in (1.0, 2.0, 64.0):
             assert loss_divergence(loss, order) >= slope * distance * (1 - 1e-6)
             if distance < 10**40:  # there the allowance for rounding is all there is
-                assert loss_divergence(loss, order) <= loss_at(law, Fraction(1)).largest * distance * (1 + 1e-3)
+                assert loss_divergence(loss, order) <= loss_at(
+                    law, Fraction(1)
+                ).largest * distance * (1 + 1e-3)
     assert loss_at(law, Fraction(10**300)) is NOTHING_SHARED
-    judged, bound = loss_at(law, Fraction(3)), distance_module._step_by_step(law, math.ceil(3 / law.step))
+    judged, bound = (
+        loss_at(law, Fraction(3)),
+        distance_module._step_by_step(law, math.ceil(3 / law.step)),
+    )
     assert np.all(bound.profile(EPSILONS) >= judged.profile(EPSILONS) * (1 - 1e-9))
     for order in (1.0, 1.5, 8.0):
         assert loss_divergence(bound, order) >= loss_divergence(judged, order)
@@ -142,19 +163,27 @@ def test_use_of_a_bare_law_needs_a_delta():
 # The endless law
 
 
-@pytest.mark.parametrize("noise", [discrete_laplace(4.0), laplace(3.0), gaussian(2.0), staircase(3.0)], ids=str)
+@pytest.mark.parametrize(
+    "noise", [discrete_laplace(4.0), laplace(3.0), gaussian(2.0), staircase(3.0)], ids=str
+)
 def test_endless_law_is_what_it_draws(noise):
     law = EndlessLaw.of(sampleable(noise, 1.0))
     n, total = law.last, 1 << 128
     assert sum(law.weights) == total
-    assert law._table.units() == dict(zip([*range(-n, n + 1), -n - 1, n + 1], law.weights, strict=True))
+    assert law._table.units() == dict(
+        zip([*range(-n, n + 1), -n - 1, n + 1], law.weights, strict=True)
+    )
     pmf = law.noise.pmf(np.arange(-n, n + 1))
     assert np.allclose([weight / total for weight in law.weights[:-2]], pmf, rtol=1e-15, atol=0.0)
     tail = float(law.noise.pmf(n)) * law.noise.tail_ratio / (1.0 - law.noise.tail_ratio)
     assert law.weights[-1] / total == pytest.approx(tail, rel=1e-14)
     for order in (1.5, 4.0):
-        assert renyi_divergence(law.noise, order) == pytest.approx(renyi_divergence(sampleable(noise, 1.0), order), rel=1e-6)
-    assert renyi_divergence(law.noise, 16.0) <= renyi_divergence(sampleable(noise, 1.0), 16.0) * (1 + 1e-6)
+        assert renyi_divergence(law.noise, order) == pytest.approx(
+            renyi_divergence(sampleable(noise, 1.0), order), rel=1e-6
+        )
+    assert renyi_divergence(law.noise, 16.0) <= renyi_divergence(sampleable(noise, 1.0), 16.0) * (
+        1 + 1e-6
+    )
 
 
 def test_endless_draws_follow_the_law():
@@ -166,7 +195,9 @@ def test_endless_draws_follow_the_law():
     expected = count * law.noise.pmf(inside)
     found = np.array([np.sum(drawn == k) for k in inside])
     rest = count - expected.sum()
-    statistic = np.sum((found - expected) ** 2 / expected) + (count - found.sum() - rest) ** 2 / rest
+    statistic = (
+        np.sum((found - expected) ** 2 / expected) + (count - found.sum() - rest) ** 2 / rest
+    )
     assert law.last < 12 < np.max(np.abs(drawn))
     assert statistic < 80.0  # 39 degrees of freedom: exceeded once in 10,000
 
@@ -205,14 +236,21 @@ def test_steep_endless_law_is_judged_by_the_weights_that_are_drawn(fall):
         def mass(place):
             if abs(place) <= law.last:
                 return mpmath.mpf(law.weights[place + law.last]) / 2**128
-            return mpmath.mpf(law.weights[-1]) / 2**128 * (1 - ratio) * ratio ** (abs(place) - law.last - 1)
+            return (
+                mpmath.mpf(law.weights[-1])
+                / 2**128
+                * (1 - ratio)
+                * ratio ** (abs(place) - law.last - 1)
+            )
 
         for order in (2, 64, 1000):
             places = range(-law.last - 400, law.last + 401)
             power = mpmath.fsum(mass(x) ** order * mass(x - 1) ** (1 - order) for x in places)
             exact_divergence = float(mpmath.log(power) / (order - 1))
             assert renyi_divergence(law.noise, float(order)) >= exact_divergence * (1 - 1e-15)
-            assert renyi_divergence(law.noise, float(order)) == pytest.approx(exact_divergence, rel=1e-11)
+            assert renyi_divergence(law.noise, float(order)) == pytest.approx(
+                exact_divergence, rel=1e-11
+            )
     with pytest.raises(UnsupportedError, match="steep"):
         EndlessLaw.of(LatticeNoise.from_weights([1.0], math.exp(-60.0), domain="integer"))
 

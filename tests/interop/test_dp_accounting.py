@@ -65,8 +65,12 @@ def test_their_gaussian_and_laplace_are_ours():
         (pld.from_discrete_laplace_mechanism(0.5, use_connect_dots=True), discrete_laplace_of(0.5)),
     ]:
         expected = theirs.self_compose(5).get_epsilon_for_delta(DELTA)
-        assert adapter.to_pld(PrivacyLoss.of(ours).compose(5)).get_epsilon_for_delta(DELTA) == pytest.approx(expected, rel=1e-4)
-        assert adapter.from_pld(theirs).compose(5).epsilon(DELTA) == pytest.approx(expected, rel=1e-4)
+        assert adapter.to_pld(PrivacyLoss.of(ours).compose(5)).get_epsilon_for_delta(
+            DELTA
+        ) == pytest.approx(expected, rel=1e-4)
+        assert adapter.from_pld(theirs).compose(5).epsilon(DELTA) == pytest.approx(
+            expected, rel=1e-4
+        )
 
 
 def discrete_laplace_of(parameter):
@@ -82,12 +86,17 @@ def test_a_budget_of_two_gaussians_and_a_batch(batch):
             dp_accounting.ComposedDpEvent([dp_accounting.NoOpDpEvent(), adapter.dp_event(batch)]),
         ]
     )
-    ours = PrivacyLoss.of(gaussian(5.0)).compose(2).compose(PrivacyLoss.of(batch.noise)).epsilon(DELTA)
+    ours = (
+        PrivacyLoss.of(gaussian(5.0)).compose(2).compose(PrivacyLoss.of(batch.noise)).epsilon(DELTA)
+    )
     found = [
         theirs.self_compose(2).compose(adapter.to_pld(batch)).get_epsilon_for_delta(DELTA),
         adapter.accountant().compose(event).get_epsilon(DELTA),
         adapter.from_pld(theirs).compose(2).compose(PrivacyLoss.of(batch.noise)).epsilon(DELTA),
-        adapter.both_directions(theirs).compose(2).compose(PrivacyLoss.of(batch.noise)).epsilon(DELTA),
+        adapter.both_directions(theirs)
+        .compose(2)
+        .compose(PrivacyLoss.of(batch.noise))
+        .epsilon(DELTA),
     ]
     assert found == pytest.approx([ours] * 4, rel=1e-4)
     alone = PrivacyLoss.of(gaussian(5.0)).compose(2).epsilon(DELTA)
@@ -96,17 +105,23 @@ def test_a_budget_of_two_gaussians_and_a_batch(batch):
 
 def test_design_stands_for_its_whole_use():
     best = design(delta=DELTA, sigma=8.0, compositions=10)
-    assert adapter.to_pld(best).get_epsilon_for_delta(DELTA) == pytest.approx(best.epsilon, rel=1e-4)
+    assert adapter.to_pld(best).get_epsilon_for_delta(DELTA) == pytest.approx(
+        best.epsilon, rel=1e-4
+    )
     event = adapter.dp_event(best)
     assert isinstance(event, dp_accounting.SelfComposedDpEvent)
     assert event.count == 10
-    assert adapter.accountant().compose(event).get_epsilon(DELTA) == pytest.approx(best.epsilon, rel=1e-4)
+    assert adapter.accountant().compose(event).get_epsilon(DELTA) == pytest.approx(
+        best.epsilon, rel=1e-4
+    )
 
 
 def test_asymmetric_losses_are_composed_in_both_directions(batch):
     sampled = pld.from_gaussian_mechanism(1.0, sampling_prob=0.1, use_connect_dots=True)
     ten = sampled.self_compose(10)
-    assert adapter.both_directions(sampled).compose(10).epsilon(DELTA) == pytest.approx(ten.get_epsilon_for_delta(DELTA), rel=1e-4)
+    assert adapter.both_directions(sampled).compose(10).epsilon(DELTA) == pytest.approx(
+        ten.get_epsilon_for_delta(DELTA), rel=1e-4
+    )
     expected = ten.compose(adapter.to_pld(batch)).get_epsilon_for_delta(DELTA)
     mixed = adapter.both_directions(sampled).compose(10).compose(PrivacyLoss.of(batch.noise))
     assert mixed.epsilon(DELTA) == pytest.approx(expected, rel=1e-4)
@@ -116,14 +131,18 @@ def test_asymmetric_losses_are_composed_in_both_directions(batch):
     assert mixed.delta_bounds(expected).lower <= DELTA * 1.01
     # One loss for both directions: never below, and close.
     single = adapter.from_pld(sampled).compose(10).epsilon(DELTA)
-    assert ten.get_epsilon_for_delta(DELTA) * (1 - 1e-6) <= single <= 1.05 * ten.get_epsilon_for_delta(DELTA)
+    assert (
+        ten.get_epsilon_for_delta(DELTA) * (1 - 1e-6)
+        <= single
+        <= 1.05 * ten.get_epsilon_for_delta(DELTA)
+    )
     # The direction that is worse is the one that counts.
     ways = adapter.both_directions(sampled).compose(10)
     assert ways.epsilon(DELTA) == max(ways.remove.epsilon(DELTA), ways.add.epsilon(DELTA))
     assert ways.remove.epsilon(DELTA) != pytest.approx(ways.add.epsilon(DELTA), rel=1e-2)
-    assert adapter.both_directions(sampled).compose(adapter.both_directions(sampled)).epsilon(DELTA) == pytest.approx(
-        adapter.both_directions(sampled).compose(2).epsilon(DELTA), rel=1e-4
-    )
+    assert adapter.both_directions(sampled).compose(adapter.both_directions(sampled)).epsilon(
+        DELTA
+    ) == pytest.approx(adapter.both_directions(sampled).compose(2).epsilon(DELTA), rel=1e-4)
 
 
 def test_mass_at_infinity_survives_both_ways():
@@ -135,7 +154,11 @@ def test_mass_at_infinity_survives_both_ways():
     assert nothing.get_delta_for_epsilon(5.0) == 1.0
     assert adapter.from_pld(nothing).delta(5.0) == 1.0
     # ε and δ of a mechanism known by its parameters only.
-    known = adapter.from_pld(pld.from_privacy_parameters(dp_accounting.pld.common.DifferentialPrivacyParameters(1.0, 1e-3)))
+    known = adapter.from_pld(
+        pld.from_privacy_parameters(
+            dp_accounting.pld.common.DifferentialPrivacyParameters(1.0, 1e-3)
+        )
+    )
     assert known.epsilon(1e-3 * (1 + 1e-9)) == pytest.approx(1.0, rel=1e-3)
 
 
@@ -143,7 +166,9 @@ def test_few_losses_on_a_very_fine_grid():
     """Laid out one by one these would be two billion intervals."""
     known = dp_accounting.pld.common.DifferentialPrivacyParameters(1.0, 1e-9)
     theirs = pld.from_privacy_parameters(known, value_discretization_interval=1e-9)
-    assert adapter.from_pld(theirs).epsilon(DELTA) == pytest.approx(theirs.get_epsilon_for_delta(DELTA), rel=1e-9)
+    assert adapter.from_pld(theirs).epsilon(DELTA) == pytest.approx(
+        theirs.get_epsilon_for_delta(DELTA), rel=1e-9
+    )
     assert adapter.from_pld(theirs).compose(3).epsilon(DELTA) == pytest.approx(3.0, rel=1e-4)
 
 
@@ -160,8 +185,14 @@ def test_event_is_comparable_and_survives_serialisation(batch):
 
 def test_replacing_a_person_is_twice_the_distance():
     event = adapter.dp_event(laplace(10.0))
-    replaced = adapter.accountant(dp_accounting.NeighboringRelation.REPLACE_ONE).compose(event, 3).get_epsilon(DELTA)
-    assert replaced == pytest.approx(PrivacyLoss.of(laplace(10.0), 2.0).compose(3).epsilon(DELTA), rel=1e-4)
+    replaced = (
+        adapter.accountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
+        .compose(event, 3)
+        .get_epsilon(DELTA)
+    )
+    assert replaced == pytest.approx(
+        PrivacyLoss.of(laplace(10.0), 2.0).compose(3).epsilon(DELTA), rel=1e-4
+    )
 
 
 def test_relation_must_be_theirs():
@@ -175,15 +206,22 @@ def test_losses_narrower_than_the_interval(sigma):
     ours = PrivacyLoss.of(gaussian(sigma))
     theirs = adapter.to_pld(gaussian(sigma))
     assert theirs.get_delta_for_epsilon(0.0) == pytest.approx(ours.delta(0.0), rel=1e-6)
-    assert theirs.self_compose(100).get_epsilon_for_delta(DELTA) >= ours.compose(100).epsilon_bounds(DELTA).lower
-    assert adapter.accountant().compose(adapter.dp_event(gaussian(sigma))).get_epsilon(DELTA) >= ours.epsilon(DELTA) * (1 - 1e-6)
+    assert (
+        theirs.self_compose(100).get_epsilon_for_delta(DELTA)
+        >= ours.compose(100).epsilon_bounds(DELTA).lower
+    )
+    assert adapter.accountant().compose(adapter.dp_event(gaussian(sigma))).get_epsilon(
+        DELTA
+    ) >= ours.epsilon(DELTA) * (1 - 1e-6)
 
 
 def test_replacing_a_person_who_touches_some_answers_is_refused():
     """A heavy tail is worse moved twice by 1 (ε = 5.99) than once by 2 (4.58): twice as far does not cover twice as many."""
     k = np.arange(2000)
     heavy = LatticeNoise.from_weights((1.0 + (k / 0.3) ** 2) ** -1.2, 0.999, domain="integer")
-    assert PrivacyLoss.of(heavy, 2.0).epsilon(DELTA) < 0.8 * PrivacyLoss.of(heavy).compose(2).epsilon(DELTA)
+    assert PrivacyLoss.of(heavy, 2.0).epsilon(DELTA) < 0.8 * PrivacyLoss.of(heavy).compose(
+        2
+    ).epsilon(DELTA)
     event = adapter.dp_event(design(delta=DELTA, sigma=8.0, batch=10, touched=2, domain="integer"))
     assert adapter.accountant().supports(event)
     assert dp_accounting.DpEvent.from_named_tuple(event.to_named_tuple()) == event

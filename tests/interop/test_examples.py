@@ -13,7 +13,13 @@ import pytest
 from leastnoise.extras import required
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-NEEDS = {"opendp": "opendp", "dp_accounting": "dp-accounting", "nbclient": "interop", "ipykernel": "interop", "tqdm": "notebook"}
+NEEDS = {
+    "opendp": "opendp",
+    "dp_accounting": "dp-accounting",
+    "nbclient": "interop",
+    "ipykernel": "interop",
+    "tqdm": "notebook",
+}
 NEEDS |= {"pandas": "tables-test", "ibis": "tables", "duckdb": "tables"}
 
 
@@ -25,14 +31,24 @@ def need(*modules):
 
 def run(*arguments):
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, check=True, env=environment, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        check=True,
+        env=environment,
+        encoding="utf-8",
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "modules", "expected"),
     [
         ("opendp_measurements", ("opendp",), ("a histogram", "two queries of a Context")),
-        ("dp_accounting_budget", ("dp_accounting",), ("our accountant", "allowed: False, the ledger checks: True")),
+        (
+            "dp_accounting_budget",
+            ("dp_accounting",),
+            ("our accountant", "allowed: False, the ledger checks: True"),
+        ),
         ("scipy_analysis", (), ("Kolmogorov",)),
         ("other_processes", (), ("all there: True",)),
         ("rivals", (), ("cube, 10 answers at once",)),
@@ -49,11 +65,19 @@ def test_example_runs(name, modules, expected, capsys, monkeypatch):
 
 
 def test_no_example_is_left_out():
-    tried = {mark.args[1][k][0] for mark in test_example_runs.pytestmark for k in range(len(mark.args[1]))}
-    assert {file.stem for file in EXAMPLES.glob("*.py")} == tried | {"demo"}  # the demo has tests of its own
+    tried = {
+        mark.args[1][k][0]
+        for mark in test_example_runs.pytestmark
+        for k in range(len(mark.args[1]))
+    }
+    assert {file.stem for file in EXAMPLES.glob("*.py")} == tried | {
+        "demo"
+    }  # the demo has tests of its own
 
 
-@pytest.mark.parametrize(("name", "modules"), [("steward", ()), ("engineer", ("opendp", "dp_accounting"))])
+@pytest.mark.parametrize(
+    ("name", "modules"), [("steward", ()), ("engineer", ("opendp", "dp_accounting"))]
+)
 @pytest.mark.filterwarnings("ignore")  # of Jupyter's own making
 def test_notebook_runs(name, modules, monkeypatch):
     need("nbclient", "ipykernel", "tqdm", *modules)
@@ -90,13 +114,21 @@ def test_nothing_foreign_is_imported_with_the_package():
 @pytest.mark.parametrize(
     ("module", "extra", "call"),
     [
-        ("opendp.prelude", "opendp", lambda: importlib.import_module("leastnoise.interop.opendp").enable()),
+        (
+            "opendp.prelude",
+            "opendp",
+            lambda: importlib.import_module("leastnoise.interop.opendp").enable(),
+        ),
         (
             "dp_accounting.pld.privacy_loss_distribution",
             "dp-accounting",
             lambda: importlib.import_module("leastnoise.interop.dp_accounting").from_pld(None),
         ),
-        ("tqdm.auto", "notebook", lambda: importlib.import_module("leastnoise.interop.notebook").stages()),
+        (
+            "tqdm.auto",
+            "notebook",
+            lambda: importlib.import_module("leastnoise.interop.notebook").stages(),
+        ),
     ],
 )
 def test_missing_library_names_its_extra(module, extra, call, monkeypatch):
@@ -106,7 +138,9 @@ def test_missing_library_names_its_extra(module, extra, call, monkeypatch):
 
 
 def test_error_inside_a_foreign_library_is_not_hidden(tmp_path, monkeypatch):
-    (tmp_path / "broken_library.py").write_text("import a_module_that_is_nowhere\n", encoding="utf-8")
+    (tmp_path / "broken_library.py").write_text(
+        "import a_module_that_is_nowhere\n", encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImportError, match="a_module_that_is_nowhere"):
         required("broken_library", "opendp")

@@ -36,7 +36,9 @@ def batch():
 
 
 def test_two_gaussians_of_theirs_and_a_batch_of_ours(ledger, batch):
-    expected = PrivacyLoss.of(gaussian(8.0)).compose(2).compose(PrivacyLoss.of(batch)).epsilon(DELTA)
+    expected = (
+        PrivacyLoss.of(gaussian(8.0)).compose(2).compose(PrivacyLoss.of(batch)).epsilon(DELTA)
+    )
     for name in ("late", "fixed"):
         ledger.spend(name, [Spend(from_pld(GAUSSIAN), uses=2)], plan_hash="theirs")
         ledger.spend(name, [Spend(batch)], plan_hash="ours")
@@ -57,7 +59,9 @@ def test_the_filter_charges_their_gaussian_as_ours(ledger):
 
 
 def test_losses_rounded_up_cost_more_never_less(ledger):
-    coarse = pld.from_gaussian_mechanism(8.0, value_discretization_interval=1e-2, use_connect_dots=False)
+    coarse = pld.from_gaussian_mechanism(
+        8.0, value_discretization_interval=1e-2, use_connect_dots=False
+    )
     ledger.open_dataset("coarse", epsilon=3.0, delta=DELTA)
     for _ in range(2):
         ledger.spend("late", [Spend(from_pld(GAUSSIAN))], plan_hash="fine")
@@ -82,7 +86,10 @@ def test_a_subsampled_mechanism_is_kept_in_both_directions(ledger, tmp_path):
 def test_a_composed_loss_is_kept_part_by_part(ledger):
     both = PrivacyLoss.of(gaussian(9.0)).compose(2).compose(PrivacyLoss.of(laplace(9.0)))
     entry = ledger.spend("fixed", [Spend(both, uses=3)], plan_hash="parts")
-    assert [draws.uses for draws in entry.draws] == [3, 3]  # two Gaussian losses are one, of √2 times the μ
+    assert [draws.uses for draws in entry.draws] == [
+        3,
+        3,
+    ]  # two Gaussian losses are one, of √2 times the μ
     assert entry.epsilon_after == pytest.approx(both.compose(3).epsilon(DELTA), rel=1e-9)
     assert ledger.check(every_entry=True).ok
 
@@ -94,7 +101,9 @@ def test_what_cannot_be_kept_is_refused_and_nothing_is_written(ledger):
     with pytest.raises(UnsupportedError, match="spend its law"):
         ledger.spend("late", [Spend(PrivacyLoss.of(sphere(8.0, 3)))], plan_hash="ball")
     with pytest.raises(BudgetExceededError):
-        ledger.spend("late", [Spend(from_pld(pld.from_gaussian_mechanism(0.5)))], plan_hash="too much")
+        ledger.spend(
+            "late", [Spend(from_pld(pld.from_gaussian_mechanism(0.5)))], plan_hash="too much"
+        )
     assert ledger.head == before
 
 
@@ -135,17 +144,23 @@ def test_the_filter_never_charges_less_than_the_truth_in_either_direction():
         budget = declared(1.0, delta)
         epsilons = [PrivacyLoss(((both, uses),)).epsilon(delta)]
         for spare in (0.0, 0.02 * delta / uses):
-            epsilons.append(filter_epsilon(charge(both, budget, spare=spare, foreign=True).times(uses), budget))
+            epsilons.append(
+                filter_epsilon(charge(both, budget, spare=spare, foreign=True).times(uses), budget)
+            )
         for epsilon in epsilons:
             if math.isfinite(epsilon):
                 judged += 1
-                assert max(true_delta(p, q, uses, epsilon), true_delta(q, p, uses, epsilon)) <= delta * (1 + 1e-9)
+                assert max(
+                    true_delta(p, q, uses, epsilon), true_delta(q, p, uses, epsilon)
+                ) <= delta * (1 + 1e-9)
     assert judged > 400
 
 
 def loss_of(p, q):
     shared = (p > 0) & (q > 0)
-    return TableLoss(np.log(p[shared] / q[shared]), np.log(p[shared]), infinite=float(p[q == 0].sum()))
+    return TableLoss(
+        np.log(p[shared] / q[shared]), np.log(p[shared]), infinite=float(p[q == 0].sum())
+    )
 
 
 def true_delta(p, q, uses, epsilon):
@@ -155,7 +170,9 @@ def true_delta(p, q, uses, epsilon):
     return float(np.sum(np.maximum(all_p - math.exp(epsilon) * all_q, 0.0)))
 
 
-@pytest.mark.parametrize("parts", [(), ((PrivacyLoss.of(gaussian(8.0)).parts[0][0], 0),)], ids=["nothing", "no times"])
+@pytest.mark.parametrize(
+    "parts", [(), ((PrivacyLoss.of(gaussian(8.0)).parts[0][0], 0),)], ids=["nothing", "no times"]
+)
 def test_a_loss_of_nothing_is_refused(parts):
     with pytest.raises(InvalidParameterError, match="the loss of something"):
         Spend(PrivacyLoss(parts))

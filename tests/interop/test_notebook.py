@@ -20,7 +20,14 @@ def parsed(html):
     return ElementTree.fromstring(f"<div>{html}</div>")
 
 
-LAWS = [gaussian(3.0), laplace(1e-6), discrete_laplace(0.01), discrete_laplace(2000.0), cube(8.0, 10), sphere(8.0, 60)]
+LAWS = [
+    gaussian(3.0),
+    laplace(1e-6),
+    discrete_laplace(0.01),
+    discrete_laplace(2000.0),
+    cube(8.0, 10),
+    sphere(8.0, 60),
+]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: repr(law)[:50])
@@ -50,10 +57,16 @@ def test_designs_show_themselves(request_):
 
 
 def test_conditions_of_a_design_are_shown():
-    some = "".join(parsed(design(delta=1e-6, sigma=8.0, batch=10, touched=2)._repr_html_()).itertext())
+    some = "".join(
+        parsed(design(delta=1e-6, sigma=8.0, batch=10, touched=2)._repr_html_()).itertext()
+    )
     assert "at most 2 of 10 answers" in some
     assert "independent draws" in some
-    uneven = "".join(parsed(design(delta=1e-6, sigma=8.0, batch=2, sensitivity=[1.0, 0.5])._repr_html_()).itertext())
+    uneven = "".join(
+        parsed(
+            design(delta=1e-6, sigma=8.0, batch=2, sensitivity=[1.0, 0.5])._repr_html_()
+        ).itertext()
+    )
     assert "sensitivity 0.5 to 1" in uneven
     assert "one person changes" not in uneven
 
@@ -67,7 +80,9 @@ def test_ledger_shows_itself(tmp_path):
         assert "No data set" in ledger._repr_html_()
         ledger.open_dataset("patients <b>2024</b>", epsilon=2.0, delta=1e-6)
         law = exact(discrete_laplace(5.0), delta=1e-6)
-        ledger.spend("patients <b>2024</b>", [Spend(law)], plan_hash="plan", note="<script>alert(1)</script>")
+        ledger.spend(
+            "patients <b>2024</b>", [Spend(law)], plan_hash="plan", note="<script>alert(1)</script>"
+        )
         html = ledger._repr_html_()
         text = "".join(parsed(html).itertext())
     assert "patients <b>2024</b>" in text

@@ -6,12 +6,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from leastnoise import PrivacyLoss, design, discrete_laplace, exact, gaussian, renyi_divergence, sphere
+from leastnoise import (
+    PrivacyLoss,
+    design,
+    discrete_laplace,
+    exact,
+    gaussian,
+    renyi_divergence,
+    sphere,
+)
 from leastnoise.artefact import certify
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.interop import opendp as adapter
 
-dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed: pip install 'leastnoise[opendp]'")
+dp = pytest.importorskip(
+    "opendp.prelude", reason="OpenDP is not installed: pip install 'leastnoise[opendp]'"
+)
 OpenDPException = pytest.importorskip("opendp.mod").OpenDPException
 
 DELTA = 1e-6
@@ -125,7 +135,9 @@ def test_roots_that_were_rounded_down_count_in_full(ten):
     by_l1 = adapter.make_leastnoise(vector, dp.l1_distance(T="i32"), ten, answers=10)
     assert math.sqrt(3.0) ** 2 < 3.0
     law = exact(ten.noise, delta=DELTA, compositions=10)
-    assert by_l2.map(math.sqrt(3.0))[0] == pytest.approx(PrivacyLoss.of(law).compose(3).epsilon(DELTA), rel=1e-9)
+    assert by_l2.map(math.sqrt(3.0))[0] == pytest.approx(
+        PrivacyLoss.of(law).compose(3).epsilon(DELTA), rel=1e-9
+    )
     assert by_l1.map(1)[0] == by_l2.map(1.0)[0]
 
 
@@ -161,7 +173,9 @@ def test_context_refuses_what_does_not_fit(ten):
 
 def test_composition_with_noise_of_opendp(ten):
     ours = adapter.measurement(ten, answers=1)
-    theirs = dp.c.make_approximate(dp.m.make_laplace(dp.atom_domain(T="i32"), dp.absolute_distance(T="i32"), scale=5.0))
+    theirs = dp.c.make_approximate(
+        dp.m.make_laplace(dp.atom_domain(T="i32"), dp.absolute_distance(T="i32"), scale=5.0)
+    )
     both = dp.c.make_composition([ours, theirs])
     assert both.map(1)[0] == pytest.approx(ours.map(1)[0] + 0.2)
     assert len(both(5)) == 2
@@ -170,7 +184,9 @@ def test_composition_with_noise_of_opendp(ten):
 def test_renyi_map_and_its_composition(ten):
     curve = adapter.measurement(ten, measure="renyi")
     for order in (1.5, 2.0, 8.0, 50.0):
-        assert curve.map(1)(order) == pytest.approx(10 * renyi_divergence(ten.noise, order), rel=1e-6)
+        assert curve.map(1)(order) == pytest.approx(
+            10 * renyi_divergence(ten.noise, order), rel=1e-6
+        )
         assert curve.map(1)(order) >= 10 * renyi_divergence(ten.noise, order) * (1 - 1e-9)
     assert dp.c.make_composition([curve, curve]).map(1)(8.0) == pytest.approx(2 * curve.map(1)(8.0))
     assert curve.map(0)(8.0) == 0.0
@@ -195,7 +211,9 @@ def test_map_answers_every_distance(ten, joint):
     assert epsilons == sorted(epsilons)
     law = exact(ten.noise, delta=DELTA, compositions=10)
     for distance, epsilon in zip((1, 2, 3, 5), epsilons, strict=True):
-        assert epsilon == pytest.approx(PrivacyLoss.of(law, distance).compose(10).epsilon(DELTA), rel=1e-9)
+        assert epsilon == pytest.approx(
+            PrivacyLoss.of(law, distance).compose(10).epsilon(DELTA), rel=1e-9
+        )
     far = counts.map(100)
     assert far[0] > 5.0
     assert DELTA < far[1] <= 1.0
@@ -255,13 +273,21 @@ def test_wrong_spaces_are_refused(ten, joint):
     with pytest.raises(UnsupportedError, match="integers"):
         adapter.make_leastnoise(number, dp.absolute_distance(T=float), ten)
     with pytest.raises(UnsupportedError, match="f64"):
-        adapter.make_leastnoise(dp.vector_domain(dp.atom_domain(T="i32")), dp.linf_distance(T="i32"), joint)
+        adapter.make_leastnoise(
+            dp.vector_domain(dp.atom_domain(T="i32")), dp.linf_distance(T="i32"), joint
+        )
     with pytest.raises(UnsupportedError, match="NaN"):
-        adapter.make_leastnoise(dp.vector_domain(dp.atom_domain(T=float)), dp.linf_distance(T=float), joint)
+        adapter.make_leastnoise(
+            dp.vector_domain(dp.atom_domain(T=float)), dp.linf_distance(T=float), joint
+        )
     with pytest.raises(UnsupportedError, match="distance"):
-        adapter.make_leastnoise(dp.vector_domain(dp.atom_domain(T="i32")), dp.symmetric_distance(), ten)
+        adapter.make_leastnoise(
+            dp.vector_domain(dp.atom_domain(T="i32")), dp.symmetric_distance(), ten
+        )
     with pytest.raises(UnsupportedError, match="measure the members"):
-        adapter.make_leastnoise(dp.vector_domain(dp.atom_domain(T="i32")), dp.absolute_distance(T="i32"), ten)
+        adapter.make_leastnoise(
+            dp.vector_domain(dp.atom_domain(T="i32")), dp.absolute_distance(T="i32"), ten
+        )
     with pytest.raises(InvalidParameterError, match="of OpenDP"):
         adapter.make_leastnoise(None, dp.absolute_distance(T=float), joint)
     with pytest.raises(InvalidParameterError, match="of OpenDP"):
@@ -274,7 +300,9 @@ def test_wrong_counts_are_refused(ten, joint):
     with pytest.raises(InvalidParameterError, match="multiple of 10"):
         adapter.measurement(joint, answers=15)
     with pytest.raises(InvalidParameterError, match="multiple of 10"):
-        adapter.make_leastnoise(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), joint)
+        adapter.make_leastnoise(
+            dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), joint
+        )
     seven = dp.vector_domain(dp.atom_domain(T="i32"), size=7), dp.linf_distance(T="i32")
     with pytest.raises(InvalidParameterError, match="size of the input domain"):
         adapter.make_leastnoise(*seven, ten, answers=10)
@@ -286,7 +314,9 @@ def test_wrong_counts_are_refused(ten, joint):
         adapter.measurement(joint, measure="renyi")
 
 
-@pytest.mark.parametrize(("carrier", "answer"), [("i32", 2**31 - 1), ("u32", 0), ("i64", -(2**63)), ("u64", 2**64 - 1)])
+@pytest.mark.parametrize(
+    ("carrier", "answer"), [("i32", 2**31 - 1), ("u32", 0), ("i64", -(2**63)), ("u64", 2**64 - 1)]
+)
 def test_integers_saturate(carrier, answer):
     vector = adapter.measurement(discrete_laplace(60.0), delta=DELTA, carrier=carrier, answers=40)
     released = vector([answer] * 40)

@@ -10,7 +10,9 @@ from leastnoise.artefact import certify, write_artefact
 from leastnoise.errors import InvalidParameterError
 from leastnoise.interop.schemas import NAMES, schema
 
-jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'")
+jsonschema = pytest.importorskip(
+    "jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'"
+)
 
 
 def check(name, content):
@@ -30,14 +32,26 @@ def test_unknown_schema():
 
 @pytest.mark.parametrize(
     "noise",
-    [gaussian(3.0), laplace(0.1), staircase(2.0), sphere(3.0, 6), discrete_laplace(3.0), exact(cube(3.0, 4), delta=1e-6)],
+    [
+        gaussian(3.0),
+        laplace(0.1),
+        staircase(2.0),
+        sphere(3.0, 6),
+        discrete_laplace(3.0),
+        exact(cube(3.0, 4), delta=1e-6),
+    ],
     ids=lambda noise: repr(noise)[:40],
 )
 def test_saved_laws(noise, tmp_path):
     noise.save(tmp_path / "law.json")
     content = json.loads((tmp_path / "law.json").read_text(encoding="utf-8"))
     check("noise", content)
-    for change in ({"version": 2}, {"sha256": "x"}, {"law": {"kind": "cauchy"}}, {"format": "noise"}):
+    for change in (
+        {"version": 2},
+        {"sha256": "x"},
+        {"law": {"kind": "cauchy"}},
+        {"format": "noise"},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             check("noise", {**content, **change})
 
@@ -46,7 +60,10 @@ def test_saved_laws(noise, tmp_path):
 def test_artefacts(domain, tmp_path):
     best = design(delta=1e-6, sigma=3.0, batch=3, domain=domain)
     law = exact(best.noise, delta=1e-6)
-    write_artefact(certify(law, delta=1e-6, rivals=dict(best.rivals), problem={"sigma": 3.0}), tmp_path / "noise.json")
+    write_artefact(
+        certify(law, delta=1e-6, rivals=dict(best.rivals), problem={"sigma": 3.0}),
+        tmp_path / "noise.json",
+    )
     content = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
     check("artefact", content)
     for path, value in [
@@ -91,7 +108,10 @@ def test_answers_of_the_command_line(request_, tmp_path):
 
     from leastnoise.cli import main
 
-    run = CliRunner().invoke(main, ["design", "--delta", "1e-6", "--json", "--out", str(tmp_path / "noise.json"), *request_])
+    run = CliRunner().invoke(
+        main,
+        ["design", "--delta", "1e-6", "--json", "--out", str(tmp_path / "noise.json"), *request_],
+    )
     assert run.exit_code == 0, run.output
     content = json.loads(run.output)
     check("design", content)

@@ -30,7 +30,9 @@ def test_functions_are_those_of_the_law(name):
     assert np.array_equal(frozen.isf(u), law.quantile(u, upper=True))
     assert frozen.mean() == 0.0
     assert frozen.std() == pytest.approx(law.std)
-    assert frozen.interval(0.95)[1] == pytest.approx(law.interval(0.95), abs=1.0 if law.domain == "integer" else 1e-9)
+    assert frozen.interval(0.95)[1] == pytest.approx(
+        law.interval(0.95), abs=1.0 if law.domain == "integer" else 1e-9
+    )
     assert "not for releases" in frozen.dist.name
     assert pickle.loads(pickle.dumps(frozen)).sf(2.0) == frozen.sf(2.0)
 
@@ -48,7 +50,9 @@ def test_masses_are_of_one_answer(name):
 def test_density_integrates_to_the_distribution(name):
     frozen = LAWS[name].as_scipy()
     grid = np.linspace(0.0, 4.0, 20_001)
-    assert integrate.trapezoid(frozen.pdf(grid), grid) == pytest.approx(frozen.cdf(4.0) - 0.5, rel=1e-4)
+    assert integrate.trapezoid(frozen.pdf(grid), grid) == pytest.approx(
+        frozen.cdf(4.0) - 0.5, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("name", LAWS)

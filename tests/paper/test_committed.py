@@ -32,7 +32,9 @@ def test_what_stands_beside_a_mean_is_never_less_than_it_is(records):
     page, table = readme(records), records["table1"]
     for dataset, mechanisms in table["improvement"].items():
         for mechanism, values in mechanisms.items():
-            (line,) = (line for line in page.splitlines() if line.startswith(f"| {dataset}, {mechanism} |"))
+            (line,) = (
+                line for line in page.splitlines() if line.startswith(f"| {dataset}, {mechanism} |")
+            )
             cells = [cell.split(" ± ") for cell in line.strip("| ").split(" | ")[1:]]
             for (shown, reach), (mean, std) in zip(cells, values, strict=False):
                 assert float(reach) >= std
@@ -56,9 +58,18 @@ def test_grid(name, records):
 
 def test_joint_noise_is_several_times_better(records):
     for mechanisms in records["table1"]["improvement"].values():
-        for single, joint in zip(mechanisms["our design"], mechanisms["our joint design"], strict=True):
+        for single, joint in zip(
+            mechanisms["our design"], mechanisms["our joint design"], strict=True
+        ):
             assert joint[0] > 4.0 * single[0]
 
 
 def test_nothing_is_large():
-    assert sum(path.stat().st_size for path in PAPER.rglob("*") if path.suffix in {".json", ".png", ".md"}) < 3_000_000
+    assert (
+        sum(
+            path.stat().st_size
+            for path in PAPER.rglob("*")
+            if path.suffix in {".json", ".png", ".md"}
+        )
+        < 3_000_000
+    )

@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leastnoise.paper.datasets import MissingDataError, datasets, find_heart, heart, mean_of, rescaled
+from leastnoise.paper.datasets import (
+    MissingDataError,
+    datasets,
+    find_heart,
+    heart,
+    mean_of,
+    rescaled,
+)
 
 pytest.importorskip("sklearn")
 
@@ -16,7 +23,13 @@ LINE = "{age},{sex},1.0,{pressure},233.0,1.0,2.0,{rate},{angina},2.3,3.0,?,6.0,0
 def heart_file(tmp_path):
     path = tmp_path / "processed.cleveland.data"
     people = [
-        {"age": 40.0 + i, "sex": float(i % 2), "pressure": 120.0 + i, "rate": 150.0 - i, "angina": float(i % 3 == 0)}
+        {
+            "age": 40.0 + i,
+            "sex": float(i % 2),
+            "pressure": 120.0 + i,
+            "rate": 150.0 - i,
+            "angina": float(i % 3 == 0),
+        }
         for i in range(40)
     ]
     path.write_text("".join(LINE.format(**person) for person in people), encoding="utf-8")

@@ -10,7 +10,16 @@ from leastnoise.errors import InvalidParameterError
 from leastnoise.paper import NAMES, Options, Workers, compute, draw, reproduce
 from leastnoise.paper.__main__ import main
 from leastnoise.paper.beyond import profile
-from leastnoise.paper.common import compact, epsilon, less_is_better, more_is_better, read_json, row, total_variation, write_json
+from leastnoise.paper.common import (
+    compact,
+    epsilon,
+    less_is_better,
+    more_is_better,
+    read_json,
+    row,
+    total_variation,
+    write_json,
+)
 from leastnoise.paper.moments import optimum
 from leastnoise.paper.table1 import simulated
 from leastnoise.plots.style import OURS, PUBLISHED
@@ -40,7 +49,10 @@ def test_quick_form(name, quick, tmp_path):
     assert record["quick"]
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert {"setting", "rows", "notes", "seconds", "title"} <= set(record)
-    assert all(entry["verdict"] and (entry["ours"], entry["printed"]) != (None, None) for entry in record["rows"])
+    assert all(
+        entry["verdict"] and (entry["ours"], entry["printed"]) != (None, None)
+        for entry in record["rows"]
+    )
     path = tmp_path / f"{name}.png"
     draw(record, path)
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
@@ -72,7 +84,9 @@ def test_heat_maps_are_never_worse_than_a_rival(name, quick):
     record = quick(name)
     assert all(cell["gain"] >= -1e-9 for cell in record["cells"])
     assert record["shares"]["gain"] >= record["shares"]["published_gain"]
-    assert all(cell["published"] is None or cell["ours"] <= cell["published"] for cell in record["cells"])
+    assert all(
+        cell["published"] is None or cell["ours"] <= cell["published"] for cell in record["cells"]
+    )
 
 
 @pytest.mark.parametrize("name", ["fig5", "fig7"])
@@ -94,7 +108,9 @@ def test_table_1(quick):
     assert all(len(found) == 10 for found in record["queries"].values())
 
 
-@pytest.mark.parametrize(("dimension", "domain"), [(1, "integer"), (3, "integer"), (3, "real"), (1, "real")])
+@pytest.mark.parametrize(
+    ("dimension", "domain"), [(1, "integer"), (3, "integer"), (3, "real"), (1, "real")]
+)
 def test_simulated_draws_follow_the_law(dimension, domain):
     noise = generalized_gaussian(1.5, 1.0, batch=dimension, domain=domain, step=1.0)
     x = simulated(noise, 200_000, np.random.default_rng(5))
@@ -102,10 +118,15 @@ def test_simulated_draws_follow_the_law(dimension, domain):
     assert np.std(x, axis=0) == pytest.approx(noise.std, rel=0.02)
     assert np.mean(x, axis=0) == pytest.approx(0.0, abs=0.02)
     if domain == "integer":
-        radius, point = np.max(np.abs(x), axis=1), np.bincount((x[:, 0] + 50).astype(int), minlength=101) / 200_000
+        radius, point = (
+            np.max(np.abs(x), axis=1),
+            np.bincount((x[:, 0] + 50).astype(int), minlength=101) / 200_000,
+        )
         masses = noise.extended(8)
         assert np.bincount(radius.astype(int))[:6] / 200_000 == pytest.approx(masses[:6], abs=0.006)
-        assert point[47:54] == pytest.approx(noise.cdf(np.arange(-3, 4)) - noise.cdf(np.arange(-4, 3)), abs=0.006)
+        assert point[47:54] == pytest.approx(
+            noise.cdf(np.arange(-3, 4)) - noise.cdf(np.arange(-4, 3)), abs=0.006
+        )
 
 
 def test_gradient_descent_is_behind_newton(quick):
@@ -119,7 +140,14 @@ def test_reproduce_writes_records_pictures_and_pages(tmp_path, quick, monkeypatc
     for name in ("fig1", "beyond"):
         write_json(results / f"{name}.json", quick(name))
     written = reproduce(["fig1", "beyond"], out=tmp_path, compute_again=False)
-    assert [path.name for path in written] == ["fig1.json", "fig1.png", "beyond.json", "beyond.png", "README.md", "BEYOND.md"]
+    assert [path.name for path in written] == [
+        "fig1.json",
+        "fig1.png",
+        "beyond.json",
+        "beyond.png",
+        "README.md",
+        "BEYOND.md",
+    ]
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "| 1.62 |" in text
     assert "results/fig1.png" in text
@@ -143,7 +171,10 @@ def test_an_unknown_name_is_refused(tmp_path):
 
 
 def test_json_stays_small_and_valid(tmp_path):
-    record = {"a": [1.23456789012, np.float64(2.0), np.int64(3), float("inf")], "b": {"c": (True, None, "δ")}}
+    record = {
+        "a": [1.23456789012, np.float64(2.0), np.int64(3), float("inf")],
+        "b": {"c": (True, None, "δ")},
+    }
     assert compact(record) == {"a": [1.234568, 2.0, 3, None], "b": {"c": [True, None, "δ"]}}
     write_json(tmp_path / "x.json", record)
     assert read_json(tmp_path / "x.json") == compact(record)
@@ -160,9 +191,14 @@ def test_rows_and_verdicts():
 
 
 def test_total_variation_against_the_definition():
-    one, other = generalized_gaussian(2.0, 1.0, domain="integer"), generalized_gaussian(3.0, 2.0, domain="integer")
+    one, other = (
+        generalized_gaussian(2.0, 1.0, domain="integer"),
+        generalized_gaussian(3.0, 2.0, domain="integer"),
+    )
     k = np.arange(-500, 501)
-    assert total_variation(one, other) == pytest.approx(0.5 * np.sum(np.abs(one.pmf(k) - other.pmf(k))), rel=1e-6)
+    assert total_variation(one, other) == pytest.approx(
+        0.5 * np.sum(np.abs(one.pmf(k) - other.pmf(k))), rel=1e-6
+    )
     assert total_variation(one, one) == pytest.approx(0.0, abs=1e-12)
 
 

@@ -103,9 +103,16 @@ def test_dask_scheduler(tmp_path):
     distributed = pytest.importorskip("distributed")
     store = tmp_path / "cells.jsonl"
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        dashboard_address=None,
+        protocol="tcp",
+        host="127.0.0.1",
     ) as cluster:
-        results = sweep(doubled, CELLS, workers=Workers(scheduler=cluster.scheduler_address), store=store)
+        results = sweep(
+            doubled, CELLS, workers=Workers(scheduler=cluster.scheduler_address), store=store
+        )
     assert answers(results) == [6, 2, 4]
     assert len(store.read_text().splitlines()) == 3
 

@@ -56,13 +56,17 @@ def test_gaussian_with_huge_and_tiny_losses():
 
 
 def test_pure_joint_law_in_many_dimensions_keeps_its_margin():
-    law = LatticeNoise.from_log_weights(-np.arange(301.0), math.exp(-1), dimension=100, domain="integer")
+    law = LatticeNoise.from_log_weights(
+        -np.arange(301.0), math.exp(-1), dimension=100, domain="integer"
+    )
     epsilon = PrivacyLoss.of(law, 1).epsilon(1e-30)
     assert 1.0 <= epsilon <= 1.0 + 1e-9
     # The stored masses give the pure loss to 1e-13; the allowance must cover that.
     with mp.workdps(60):
         log_h = [mp.log(mp.mpf(float(w))) for w in law.shell_masses if w > 0]
-        counts = [mp.log((2 * k + 1) ** 100 - (2 * k - 1) ** 100) if k else mp.mpf(0) for k in range(301)]
+        counts = [
+            mp.log((2 * k + 1) ** 100 - (2 * k - 1) ** 100) if k else mp.mpf(0) for k in range(301)
+        ]
         first = 301 - len(log_h)
         h = [w - c for w, c in zip(log_h, counts[first:], strict=True)]
         largest = max(a - b for a, b in itertools.pairwise(h))
@@ -92,16 +96,22 @@ def test_renyi_near_order_one_with_large_losses():
 
 def test_long_tables_and_near_equal_losses():
     n = 200_000
-    law = LatticeNoise.from_log_weights(-20.0 * np.arange(n) / n, math.exp(-20.0 / n), domain="integer")
+    law = LatticeNoise.from_log_weights(
+        -20.0 * np.arange(n) / n, math.exp(-20.0 / n), domain="integer"
+    )
     shift = n // 20
     bounds = PrivacyLoss.of(law, shift).delta_bounds(0.5)
     # A geometric law: δ(ε) of the two-sided geometric with λ = shift·20/n = 1, summed exactly.
     with mp.workdps(40):
         r = mp.e ** (-mp.mpf(20) / n)
         h = (1 - r) / (1 + r)
-        x = int(mp.floor((1 - mp.mpf("0.5")) * shift / 2))  # P(x) > e^ε P(x−s) for x ≤ (1 − ε)s/2 on the way down
+        x = int(
+            mp.floor((1 - mp.mpf("0.5")) * shift / 2)
+        )  # P(x) > e^ε P(x−s) for x ≤ (1 − ε)s/2 on the way down
         left = h / (1 - r)  # x ≤ 0
-        exact = sum(h * r**k - mp.e ** mp.mpf("0.5") * h * r ** (shift - k) for k in range(1, x + 1))
+        exact = sum(
+            h * r**k - mp.e ** mp.mpf("0.5") * h * r ** (shift - k) for k in range(1, x + 1)
+        )
         exact += left - mp.e ** mp.mpf("0.5") * left * r**shift
     assert bounds.lower <= exact <= bounds.upper
     assert bounds.upper == pytest.approx(float(exact), rel=1e-8)
@@ -118,7 +128,9 @@ def test_lumped_tails_do_not_raise_lower_bounds():
     assert bounds.upper <= exact * (1 + 1e-6)
 
 
-def _corner_table_in_logs(law: LatticeNoise, m: int, radius: int) -> tuple[np.ndarray, np.ndarray, float]:
+def _corner_table_in_logs(
+    law: LatticeNoise, m: int, radius: int
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Losses and masses at the corner shift from pair counts in exact integers."""
     d = law.dimension
 
@@ -137,7 +149,8 @@ def _corner_table_in_logs(law: LatticeNoise, m: int, radius: int) -> tuple[np.nd
 
 
 @pytest.mark.parametrize(
-    ("weights", "releases", "delta"), [([1.0, 2.0], 2, 1e-10), ([1.0, 2.0], 10, 1e-15), ([3.0, 1.0, 2.0], 4, 1e-25)]
+    ("weights", "releases", "delta"),
+    [([1.0, 2.0], 2, 1e-10), ([1.0, 2.0], 10, 1e-15), ([3.0, 1.0, 2.0], 4, 1e-25)],
 )
 def test_non_monotone_laws_at_small_delta(weights, releases, delta):
     law = LatticeNoise.from_weights(weights, 0.5, domain="integer")
@@ -147,7 +160,9 @@ def test_non_monotone_laws_at_small_delta(weights, releases, delta):
     assert bounds.upper > 0.5 * releases * loss.epsilon(0.1)
 
 
-@pytest.mark.parametrize(("noise", "releases"), [(laplace(1.0), 1000), (discrete_laplace(8.0), 10_000)])
+@pytest.mark.parametrize(
+    ("noise", "releases"), [(laplace(1.0), 1000), (discrete_laplace(8.0), 10_000)]
+)
 def test_zero_epsilon_after_many_releases(noise, releases):
     bounds = PrivacyLoss.of(noise, 1).compose(releases).delta_bounds(0.0)
     assert bounds.lower <= bounds.upper <= 1.0
@@ -198,4 +213,6 @@ def test_a_window_that_certifies_nothing_gives_no_number(monkeypatch):
     monkeypatch.setattr(PrivacyLoss, "_window", lambda self, *given: (window(self, *given)[0], 1.0))
     with pytest.raises(AccountingError, match="did not settle"):
         PrivacyLoss(((GaussianLoss(1 / 8), 10),)).epsilon(1e-6)
-    assert PrivacyLoss.of(laplace(math.sqrt(2)), 1).compose(10).epsilon(1e-6) == pytest.approx(10.0, rel=1e-9)
+    assert PrivacyLoss.of(laplace(math.sqrt(2)), 1).compose(10).epsilon(1e-6) == pytest.approx(
+        10.0, rel=1e-9
+    )

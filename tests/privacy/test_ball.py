@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from leastnoise import AccountingError, PrivacyLoss, cube, gaussian, laplace, renyi_divergence, sphere
+from leastnoise import (
+    AccountingError,
+    PrivacyLoss,
+    cube,
+    gaussian,
+    laplace,
+    renyi_divergence,
+    sphere,
+)
 from leastnoise.ball import BallNoise
 from leastnoise.privacy.ball import BallLoss, ball_loss
 from leastnoise.privacy.renyi import loss_divergence
@@ -20,7 +28,15 @@ from leastnoise.steps import exact_step
 
 pytestmark = pytest.mark.portable
 
-EPSILON = {2: 0.306048, 5: 0.673546, 10: 1.206968, 20: 2.046089, 40: 3.295977, 60: 4.288958, 100: 5.922804}
+EPSILON = {
+    2: 0.306048,
+    5: 0.673546,
+    10: 1.206968,
+    20: 2.046089,
+    40: 3.295977,
+    60: 4.288958,
+    100: 5.922804,
+}
 
 
 def density(d, a):
@@ -46,13 +62,20 @@ def exact_delta(d, a, epsilon):
 
     def integrand(u):  # of size 1: mpmath stops at an absolute error
         gain = (1 - mp.exp(epsilon - 2 * a * mp.cos(u))) / (2 * a - epsilon)
-        return mp.exp(a * mp.cos(u)) * (mp.sin(u) / mp.sin(last)) ** (d - 2) * (rho + mp.sin(u) ** 2) * gain
+        return (
+            mp.exp(a * mp.cos(u))
+            * (mp.sin(u) / mp.sin(last)) ** (d - 2)
+            * (rho + mp.sin(u) ** 2)
+            * gain
+        )
 
     whole = mp.quad(integrand, mp.linspace(0, last, 5))
     return whole * mp.sin(last) ** (d - 2) * (2 * a - mp.mpf(epsilon)) / generating(0)
 
 
-@pytest.mark.parametrize(("d", "a"), [(2, 0.153), (3, 0.2), (3, 6.0), (10, 0.655), (61, 3.8), (100, 6.3)])
+@pytest.mark.parametrize(
+    ("d", "a"), [(2, 0.153), (3, 0.2), (3, 6.0), (10, 0.655), (61, 3.8), (100, 6.3)]
+)
 def test_profile_lies_between_its_bounds_and_mpmath_between_them(d, a):
     loss = BallLoss(a, d)
     with mp.workdps(30):
@@ -79,11 +102,19 @@ def test_profile_by_quadrature_of_the_noise_itself(d):
         omega = math.acos(t) + (nodes + 1) / 2 * (math.pi - math.acos(t))
         far = np.sqrt(r * r + distance**2 - 2 * r * distance * np.cos(omega))
         part = math.exp(-r) - math.exp(epsilon) * np.exp(-far)
-        return r ** (d - 1) * np.sum(weights * np.sin(omega) ** (d - 2) * part) * (math.pi - math.acos(t)) / 2
+        return (
+            r ** (d - 1)
+            * np.sum(weights * np.sin(omega) ** (d - 2) * part)
+            * (math.pi - math.acos(t))
+            / 2
+        )
 
     whole = math.gamma(d) * (math.pi if d == 2 else 2.0)
     breaks = [0.0, (distance - epsilon) / 2, 1.0, 3.0, 8.0, 20.0, 60.0]
-    value = sum(integrate.quad(height, x, y, epsabs=1e-13, epsrel=1e-11)[0] for x, y in itertools.pairwise(breaks))
+    value = sum(
+        integrate.quad(height, x, y, epsabs=1e-13, epsrel=1e-11)[0]
+        for x, y in itertools.pairwise(breaks)
+    )
     assert float(BallLoss(a, d).profile(epsilon)) == pytest.approx(value / whole, rel=1e-8)
 
 
@@ -116,9 +147,13 @@ def test_one_release_at_sigma_8(d):
 def test_one_dimension_would_be_laplace():
     """The formulas at d = 3 have the Laplace law's largest loss; at a given a more answers mean a loss nearer to 0."""
     epsilon = np.linspace(0.0, 1.9, 20)
-    profiles = [LaplaceLoss(2.0).profile(epsilon)] + [BallLoss(1.0, d).profile(epsilon) for d in (2, 3, 5, 9)]
+    profiles = [LaplaceLoss(2.0).profile(epsilon)] + [
+        BallLoss(1.0, d).profile(epsilon) for d in (2, 3, 5, 9)
+    ]
     assert all(np.all(more < less) for less, more in itertools.pairwise(profiles))
-    assert PrivacyLoss.of(laplace(1.0), 1.0).epsilon(1e-6) == pytest.approx(math.sqrt(2.0), rel=1e-5)
+    assert PrivacyLoss.of(laplace(1.0), 1.0).epsilon(1e-6) == pytest.approx(
+        math.sqrt(2.0), rel=1e-5
+    )
 
 
 def test_the_longest_shift_is_worst():
@@ -158,14 +193,21 @@ def test_two_releases_against_direct_convolution(d):
             return float(mass @ loss.profile(epsilon - first))
 
         assert exact(bounds.upper) <= delta * (1 + 1e-9)
-        assert exact(bounds.upper * (1 - 2e-5)) > delta  # the rise is below the target of 1e-5, doubled
+        assert (
+            exact(bounds.upper * (1 - 2e-5)) > delta
+        )  # the rise is below the target of 1e-5, doubled
         assert exact(bounds.lower) >= delta * (1 - 1e-9)
 
 
 def test_composition_with_other_losses_and_tiny_deltas():
     mixed = PrivacyLoss.of(sphere(8.0, 20)).compose(PrivacyLoss.of(gaussian(8.0)).compose(3))
     bounds = mixed.epsilon_bounds(1e-6)
-    assert PrivacyLoss.of(sphere(8.0, 20)).epsilon(1e-6) < bounds.lower <= bounds.upper < 1.001 * bounds.lower
+    assert (
+        PrivacyLoss.of(sphere(8.0, 20)).epsilon(1e-6)
+        < bounds.lower
+        <= bounds.upper
+        < 1.001 * bounds.lower
+    )
     one = PrivacyLoss.of(sphere(8.0, 60))
     assert one.delta(one.epsilon(1e-40)) == pytest.approx(1e-40, rel=1e-6)
 
@@ -188,8 +230,12 @@ def test_sensitivity_is_rounded_up_to_whole_pitches():
     noise = sphere(8.0, 4, step=0.125)
     assert ball_loss(noise, 0.375).half == pytest.approx(0.5 * 0.375 * 2.0 / noise.scale, rel=1e-14)
     pitch = noise.step / 2**16
-    assert ball_loss(noise, 0.25 * pitch).half == pytest.approx(0.5 * pitch * 2.0 / noise.scale, rel=1e-14)
-    assert ball_loss(noise, 7.01 * pitch).half == pytest.approx(4.0 * pitch * 2.0 / noise.scale, rel=1e-14)
+    assert ball_loss(noise, 0.25 * pitch).half == pytest.approx(
+        0.5 * pitch * 2.0 / noise.scale, rel=1e-14
+    )
+    assert ball_loss(noise, 7.01 * pitch).half == pytest.approx(
+        4.0 * pitch * 2.0 / noise.scale, rel=1e-14
+    )
 
 
 def test_a_quadrature_that_is_not_proven_is_not_used(monkeypatch):
@@ -230,7 +276,12 @@ def test_few_answers_and_huge_losses(d, a):
         for share in (0.5, 1 - 1e-3, 1 - 1e-6):
             epsilon = share * 2 * a
             exact = exact_delta(d, mp.mpf(a), mp.mpf(epsilon))
-            assert float(loss.profile_lower(epsilon)) <= exact <= float(loss.profile(epsilon)) <= exact * (1 + mp.mpf("1e-6"))
+            assert (
+                float(loss.profile_lower(epsilon))
+                <= exact
+                <= float(loss.profile(epsilon))
+                <= exact * (1 + mp.mpf("1e-6"))
+            )
     assert 2 * a - d - 2 < loss_divergence(loss, 2.0) < 2 * a
 
 
@@ -243,7 +294,11 @@ def test_profile_below_zero_is_rounded_up(d, half):
             at = mp.mpf(float(epsilon))
             there = exact_delta(d, mp.mpf(half), at) if at < 2 * half else mp.mpf(0)
             exact = 1 - mp.exp(-at) * (1 - there)
-            assert float(loss.profile_lower(-float(epsilon))) <= exact <= float(loss.profile(-float(epsilon)))
+            assert (
+                float(loss.profile_lower(-float(epsilon)))
+                <= exact
+                <= float(loss.profile(-float(epsilon)))
+            )
 
 
 def test_two_releases_at_tiny_delta_have_the_sum_of_their_largest_losses():

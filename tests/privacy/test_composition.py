@@ -39,10 +39,16 @@ from leastnoise.privacy.single import GaussianLoss
         (cube(8, 20), 1, 1.5513, 2e-3),
         (cube(8, 40), 1, 2.995, 5e-3),
     ],
-    ids=lambda value: getattr(value, "__class__", type(value)).__name__ if not isinstance(value, (int, float)) else str(value),
+    ids=lambda value: (
+        getattr(value, "__class__", type(value)).__name__
+        if not isinstance(value, (int, float))
+        else str(value)
+    ),
 )
 def test_published_values(noise, compositions, epsilon, tolerance):
-    assert PrivacyLoss.of(noise, 1).compose(compositions).epsilon(1e-6) == pytest.approx(epsilon, abs=tolerance)
+    assert PrivacyLoss.of(noise, 1).compose(compositions).epsilon(1e-6) == pytest.approx(
+        epsilon, abs=tolerance
+    )
 
 
 @pytest.mark.portable
@@ -54,7 +60,11 @@ def test_the_cube_is_pure():
 
 @pytest.mark.parametrize(
     ("releases", "delta"),
-    [*itertools.product([1, 2, 7, 100, 3_000], [1e-2, 1e-6, 1e-15, 1e-30]), (100_000, 1e-6), (100_000, 1e-30)],
+    [
+        *itertools.product([1, 2, 7, 100, 3_000], [1e-2, 1e-6, 1e-15, 1e-30]),
+        (100_000, 1e-6),
+        (100_000, 1e-30),
+    ],
 )
 @pytest.mark.parametrize("sigma", [0.5, 8.0, 300.0])
 def test_gaussian_by_fft_encloses_the_analytic_formula(sigma, releases, delta):
@@ -93,7 +103,10 @@ def test_epsilon_and_delta_are_inverse():
 @pytest.mark.portable
 def test_more_releases_and_smaller_delta_cost_more():
     loss = PrivacyLoss.of(discrete_laplace(6), 1)
-    grid = [[loss.compose(n).epsilon(delta) for delta in (1e-2, 1e-4, 1e-8, 1e-16)] for n in (1, 2, 5, 30, 400)]
+    grid = [
+        [loss.compose(n).epsilon(delta) for delta in (1e-2, 1e-4, 1e-8, 1e-16)]
+        for n in (1, 2, 5, 30, 400)
+    ]
     assert np.all(np.diff(grid, axis=0) > 0)
     assert np.all(np.diff(grid, axis=1) >= 0)
 
@@ -104,12 +117,16 @@ def test_compositions_add_up_in_any_grouping():
     left = a.compose(3).compose(b.compose(2)).epsilon(1e-6)
     right = b.compose(a).compose(a.compose(2)).compose(b).epsilon(1e-6)
     assert left == pytest.approx(right, rel=1e-6)
-    assert a.compose(2).compose(3).epsilon(1e-6) == pytest.approx(a.compose(6).epsilon(1e-6), rel=1e-12)
+    assert a.compose(2).compose(3).epsilon(1e-6) == pytest.approx(
+        a.compose(6).epsilon(1e-6), rel=1e-12
+    )
 
 
 @pytest.mark.portable
 def test_pure_bound_holds_for_tiny_delta():
-    loss = PrivacyLoss.of(laplace(math.sqrt(2)), 1).compose(5)  # scale 1: each release is exactly 1-DP
+    loss = PrivacyLoss.of(laplace(math.sqrt(2)), 1).compose(
+        5
+    )  # scale 1: each release is exactly 1-DP
     assert 4.99 < loss.epsilon(1e-30) <= 5.0 * (1 + 1e-9)
     assert loss.delta(5.0 * (1 + 1e-9)) == 0.0
 
@@ -121,7 +138,9 @@ def test_large_delta_needs_no_epsilon():
 
 def test_scale_is_relative_to_sensitivity():
     fine = PrivacyLoss.of(cube(80.0, 3, sensitivity=10.0), 10.0).compose(2).epsilon(1e-6)
-    assert fine == pytest.approx(PrivacyLoss.of(cube(8.0, 3), 1.0).compose(2).epsilon(1e-6), rel=1e-6)
+    assert fine == pytest.approx(
+        PrivacyLoss.of(cube(8.0, 3), 1.0).compose(2).epsilon(1e-6), rel=1e-6
+    )
 
 
 @pytest.mark.portable
@@ -159,7 +178,10 @@ def test_empty_inner_shells_are_charged_to_delta():
 
 
 def test_what_cannot_be_certified_raises():
-    loss = PrivacyLoss(PrivacyLoss.of(discrete_gaussian(8), 1).compose(1000).parts, Settings(accuracy=1e-9, most_points=8))
+    loss = PrivacyLoss(
+        PrivacyLoss.of(discrete_gaussian(8), 1).compose(1000).parts,
+        Settings(accuracy=1e-9, most_points=8),
+    )
     with pytest.raises(AccountingError, match="grid points"):
         loss.epsilon(1e-6)
 
@@ -190,13 +212,25 @@ class TestOtherAccountants:
 
     def test_dp_accounting_gaussian_and_laplace_mixed(self):
         pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-        theirs = pld.from_laplace_mechanism(4 / math.sqrt(2), value_discretization_interval=1e-4).self_compose(3)
-        theirs = theirs.compose(pld.from_gaussian_mechanism(6.0, value_discretization_interval=1e-4).self_compose(2))
-        ours = PrivacyLoss.of(laplace(4), 1).compose(3).compose(PrivacyLoss.of(gaussian(6), 1).compose(2))
+        theirs = pld.from_laplace_mechanism(
+            4 / math.sqrt(2), value_discretization_interval=1e-4
+        ).self_compose(3)
+        theirs = theirs.compose(
+            pld.from_gaussian_mechanism(6.0, value_discretization_interval=1e-4).self_compose(2)
+        )
+        ours = (
+            PrivacyLoss.of(laplace(4), 1)
+            .compose(3)
+            .compose(PrivacyLoss.of(gaussian(6), 1).compose(2))
+        )
         assert ours.epsilon(1e-6) == pytest.approx(theirs.get_epsilon_for_delta(1e-6), rel=1e-5)
         assert ours.delta(1.0) == pytest.approx(theirs.get_delta_for_epsilon(1.0), rel=1e-4)
 
-    @pytest.mark.parametrize("noise", [discrete_gaussian(8), discrete_laplace(5), staircase(3)], ids=["gauss", "laplace", "stairs"])
+    @pytest.mark.parametrize(
+        "noise",
+        [discrete_gaussian(8), discrete_laplace(5), staircase(3)],
+        ids=["gauss", "laplace", "stairs"],
+    )
     def test_dp_accounting_connect_the_dots_on_a_table(self, noise):
         pld_pmf = pytest.importorskip("dp_accounting.pld.pld_pmf")
         pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
@@ -204,12 +238,19 @@ class TestOtherAccountants:
         pitch = 1e-4
         reach = math.ceil(2.5 / pitch)
         grid = np.arange(-reach, reach + 1)
-        deltas = [single.delta(e) if e >= 0 else 1 - math.exp(e) * (1 - single.delta(-e)) for e in grid * pitch]
-        pmf = pld_pmf.create_pmf_pessimistic_connect_dots(pitch, grid, np.minimum.accumulate(np.clip(deltas, 0, 1)))
+        deltas = [
+            single.delta(e) if e >= 0 else 1 - math.exp(e) * (1 - single.delta(-e))
+            for e in grid * pitch
+        ]
+        pmf = pld_pmf.create_pmf_pessimistic_connect_dots(
+            pitch, grid, np.minimum.accumulate(np.clip(deltas, 0, 1))
+        )
         theirs = pld.PrivacyLossDistribution(pmf).self_compose(10)
         ours = single.compose(10)
         for delta in (1e-3, 1e-6):
-            assert ours.epsilon(delta) == pytest.approx(theirs.get_epsilon_for_delta(delta), rel=2e-5)
+            assert ours.epsilon(delta) == pytest.approx(
+                theirs.get_epsilon_for_delta(delta), rel=2e-5
+            )
 
     def test_prv_accountant_bounds(self):
         prv = pytest.importorskip("prv_accountant")
@@ -220,7 +261,11 @@ class TestOtherAccountants:
             delta_error=1e-10,
         )
         low, _, high = accountant.compute_epsilon(delta=1e-6, num_self_compositions=[10, 10])
-        ours = PrivacyLoss.of(gaussian(8), 1).compose(10).compose(PrivacyLoss.of(laplace(8), 1).compose(10))
+        ours = (
+            PrivacyLoss.of(gaussian(8), 1)
+            .compose(10)
+            .compose(PrivacyLoss.of(laplace(8), 1).compose(10))
+        )
         bounds = ours.epsilon_bounds(1e-6)
         assert low <= bounds.upper <= high
         assert bounds.lower <= high

@@ -8,7 +8,15 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from leastnoise import AccountingError, LatticeNoise, PrivacyLoss, design, gaussian, laplace, renyi_divergence
+from leastnoise import (
+    AccountingError,
+    LatticeNoise,
+    PrivacyLoss,
+    design,
+    gaussian,
+    laplace,
+    renyi_divergence,
+)
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.renyi import epsilon_from_renyi
 from leastnoise.privacy.single import TableLoss, WorstOf
@@ -71,7 +79,9 @@ def two_scales(dimension: int, last: int, slope: float) -> LatticeNoise:
     return LatticeNoise.from_log_weights(log_h, None, step=0.125, dimension=dimension)
 
 
-@pytest.mark.parametrize(("dimension", "last", "releases"), [(20, 1500, 2), (20, 1500, 5), (20, 1400, 10), (30, 1800, 2)])
+@pytest.mark.parametrize(
+    ("dimension", "last", "releases"), [(20, 1500, 2), (20, 1500, 5), (20, 1400, 10), (30, 1800, 2)]
+)
 def test_rare_large_losses_do_not_own_the_grid(dimension: int, last: int, releases: int) -> None:
     """They made the bounds 2.3 % apart; the usual losses alone are 8/27 a release."""
     law = two_scales(dimension, last, 1.5)
@@ -82,7 +92,11 @@ def test_rare_large_losses_do_not_own_the_grid(dimension: int, last: int, releas
 @pytest.mark.parametrize(("batch", "releases"), [(20, 2), (20, 5), (20, 10), (20, 100), (30, 5)])
 def test_joint_designs_are_judged_tightly(batch: int, releases: int) -> None:
     """They were judged 0.3 to 0.7 % too high, with bounds 6.7 % apart for two releases."""
-    lower, upper = PrivacyLoss.of(design(delta=1e-6, sigma=8.0, batch=batch).noise).compose(releases).epsilon_bounds(1e-6)
+    lower, upper = (
+        PrivacyLoss.of(design(delta=1e-6, sigma=8.0, batch=batch).noise)
+        .compose(releases)
+        .epsilon_bounds(1e-6)
+    )
     assert lower <= upper <= lower * (1 + 1e-3)
 
 
@@ -95,8 +109,13 @@ def test_the_highest_losses_are_set_aside_by_mass() -> None:
         removed = trimmed.infinite - table.infinite
         assert removed <= mass
         assert trimmed.raised == pytest.approx(removed)
-        assert np.all(trimmed.profile(np.linspace(-3, 4, 50)) >= table.profile(np.linspace(-3, 4, 50)) * (1 - 1e-15))
-        assert np.all(trimmed.profile_lower(np.linspace(-3, 4, 50)) <= table.profile(np.linspace(-3, 4, 50)))
+        assert np.all(
+            trimmed.profile(np.linspace(-3, 4, 50))
+            >= table.profile(np.linspace(-3, 4, 50)) * (1 - 1e-15)
+        )
+        assert np.all(
+            trimmed.profile_lower(np.linspace(-3, 4, 50)) <= table.profile(np.linspace(-3, 4, 50))
+        )
         if mass == 0.3:
             assert removed > 0.25
             assert trimmed.largest < table.largest
@@ -132,7 +151,10 @@ def test_infinite_loss_is_never_understated(dimension: int) -> None:
         total = sum(Fraction(float(mass)) for mass in law.shell_masses)
         lost = Fraction(0)
         for i, mass in enumerate(law.shell_masses):
-            inside = [(max(min(r, last - shift) + r + 1, 0)) ** dimension if r >= 0 else 0 for r in (i, i - 1)]
+            inside = [
+                (max(min(r, last - shift) + r + 1, 0)) ** dimension if r >= 0 else 0
+                for r in (i, i - 1)
+            ]
             points = [(2 * r + 1) ** dimension if r >= 0 else 0 for r in (i, i - 1)]
             outside = (points[0] - points[1]) - (inside[0] - inside[1])
             lost += Fraction(float(mass)) / total * Fraction(outside, points[0] - points[1])
@@ -149,13 +171,19 @@ def test_laplace_divergences_are_rounded_up() -> None:
     rng = np.random.default_rng(3)
     for _ in range(1500):
         ratio = float(10 ** rng.uniform(-5, 2.4))
-        order = float(1 + 10 ** rng.choice([rng.uniform(-8, 0), rng.uniform(0, 3), math.log10(0.05 / ratio + 1e-3)]))
+        order = float(
+            1
+            + 10
+            ** rng.choice([rng.uniform(-8, 0), rng.uniform(0, 3), math.log10(0.05 / ratio + 1e-3)])
+        )
         ours = renyi_divergence(laplace(math.sqrt(2.0) / ratio), order)
         with mp.workdps(50):
             # The law's own scale, which is rounded: sensitivity/scale as an exact number.
             scale = mp.mpf(laplace(math.sqrt(2.0) / ratio).scale)
             x, a = 1 / scale, mp.mpf(order)
-            exact = mp.log(a / (2 * a - 1) * mp.exp((a - 1) * x) + (a - 1) / (2 * a - 1) * mp.exp(-a * x)) / (a - 1)
+            exact = mp.log(
+                a / (2 * a - 1) * mp.exp((a - 1) * x) + (a - 1) / (2 * a - 1) * mp.exp(-a * x)
+            ) / (a - 1)
             assert mp.mpf(ours) >= exact
             assert mp.mpf(ours) <= exact * (1 + mp.mpf(10) ** -8)
 
@@ -167,13 +195,21 @@ def test_laplace_profiles_enclose_the_truth_near_the_largest_loss() -> None:
         loss = single_loss(law, 1.0)
         ratio = 1.0 / law.scale
         below = float(ratio * 10 ** rng.uniform(-17, 0))
-        epsilon = float(rng.choice([ratio - below, math.nextafter(ratio, 0.0), math.nextafter(ratio, 1e9), -ratio, 0.0]))
+        epsilon = float(
+            rng.choice(
+                [ratio - below, math.nextafter(ratio, 0.0), math.nextafter(ratio, 1e9), -ratio, 0.0]
+            )
+        )
         with mp.workdps(50):
             gap = 1 / mp.mpf(law.scale) - mp.mpf(epsilon)
             exact = max(-mp.expm1(-gap / 2), mp.mpf(0))
             if epsilon < -ratio * (1 - 1e-12):
                 exact = -mp.expm1(mp.mpf(epsilon))
-            assert mp.mpf(float(loss.profile_lower(epsilon))) <= exact <= mp.mpf(float(loss.profile(epsilon)))
+            assert (
+                mp.mpf(float(loss.profile_lower(epsilon)))
+                <= exact
+                <= mp.mpf(float(loss.profile(epsilon)))
+            )
 
 
 def test_conversions_are_rounded_up() -> None:
@@ -192,11 +228,19 @@ def test_conversions_are_rounded_up() -> None:
 def test_the_tilt_is_found_to_one_per_cent() -> None:
     """It promised 2 % and was up to 8 % off."""
     for target in np.geomspace(2.0, 40.0, 200):
-        parts = PrivacyLoss.of(LatticeNoise.from_weights([1.0], math.exp(-0.05))).compose(1000).parts
+        parts = (
+            PrivacyLoss.of(LatticeNoise.from_weights([1.0], math.exp(-0.05))).compose(1000).parts
+        )
         saddle = composition.saddle_for_epsilon(parts, float(target))
         flat = composition.cumulants(parts, 0.0)[1] >= target
-        below, above = (composition.cumulants(parts, saddle.theta * factor)[1] for factor in (0.985, 1.015))
-        assert flat or below <= target <= above or composition._below_largest(parts, saddle.theta * 1.02) < 0.5
+        below, above = (
+            composition.cumulants(parts, saddle.theta * factor)[1] for factor in (0.985, 1.015)
+        )
+        assert (
+            flat
+            or below <= target <= above
+            or composition._below_largest(parts, saddle.theta * 1.02) < 0.5
+        )
 
 
 @pytest.mark.parametrize("mu", [1e-12, 1e-14, 3e-15, 1e-16, 1e-20, 1e-100])
@@ -230,7 +274,9 @@ def test_conversions_next_to_order_one_are_rounded_up(order: float) -> None:
                 a, x = mp.mpf(order), mp.mpf(delta)
                 classic = divergence - mp.log(x) / (a - 1)
                 improved = divergence + mp.log(1 - 1 / a) - mp.log(a * x) / (a - 1)
-                assert epsilon_from_renyi(divergence, order, delta) >= max(min(classic, improved), 0)
+                assert epsilon_from_renyi(divergence, order, delta) >= max(
+                    min(classic, improved), 0
+                )
 
 
 def ending(count: int) -> LatticeNoise:
@@ -255,7 +301,10 @@ def test_delta_next_to_the_mass_of_infinite_loss(releases: int) -> None:
     p = np.array([0.2, 0.5, 0.2998999, 1e-10])
     table = TableLoss(np.array([-1.0, 0.3, 1.0, 20.0]), np.log(p), infinite=1e-4)
     loss = PrivacyLoss(((table, releases),))
-    found = [loss.epsilon(loss._infinite * (1 + share)) for share in (1e-13, 1e-9, 1e-7, 1e-6, 1e-5, 1e-2)]
+    found = [
+        loss.epsilon(loss._infinite * (1 + share))
+        for share in (1e-13, 1e-9, 1e-7, 1e-6, 1e-5, 1e-2)
+    ]
     assert all(a >= b > 0 for a, b in itertools.pairwise(found))
     assert found[0] <= releases * 20.0 * (1 + 1e-9)
     assert loss.epsilon(loss._infinite) == math.inf
@@ -263,9 +312,12 @@ def test_delta_next_to_the_mass_of_infinite_loss(releases: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("light", "releases", "epsilon"), [(3.8791707979854384e-11, 3, 73.998), (0.15075921067135908, 65, 157.35), (1e-3, 1, 7.6)]
+    ("light", "releases", "epsilon"),
+    [(3.8791707979854384e-11, 3, 73.998), (0.15075921067135908, 65, 157.35), (1e-3, 1, 7.6)],
 )
-def test_lower_bounds_next_to_the_mass_of_infinite_loss(light: float, releases: int, epsilon: float) -> None:
+def test_lower_bounds_next_to_the_mass_of_infinite_loss(
+    light: float, releases: int, epsilon: float
+) -> None:
     """Nothing was known, (0, inf), where δ is that mass up to its rounding, and (73.998, 73.998) a hair above."""
     law = LatticeNoise([1.0 - light, light], None, domain="integer")
     loss = PrivacyLoss.of(law).compose(releases)
@@ -278,15 +330,21 @@ def test_lower_bounds_next_to_the_mass_of_infinite_loss(light: float, releases: 
 def _lowers_next_to_infinite_loss(loss: PrivacyLoss) -> list[float]:
     """Lower bounds on ε from just below the least that the mass of infinite loss can be to just above the most."""
     certain, most = loss._certainly_infinite, loss._infinite
-    deltas = [certain + share * (most - certain) for share in (0.0, 1e-3, 0.5, 0.999, 1.0, 1.0 + 1e-5)]
+    deltas = [
+        certain + share * (most - certain) for share in (0.0, 1e-3, 0.5, 0.999, 1.0, 1.0 + 1e-5)
+    ]
     return [loss.epsilon_bounds(delta).lower for delta in deltas]
 
 
 def test_lower_bounds_of_unbounded_loss_are_rounded_down() -> None:
     """δ of a law that hardly meets its neighbour is next to 1 and not above it; a faint point is no unbounded loss."""
-    law = LatticeNoise([0.9999999980000001, 1.9999999960000004e-09, 1.9999999960000004e-18], None, domain="integer")
+    law = LatticeNoise(
+        [0.9999999980000001, 1.9999999960000004e-09, 1.9999999960000004e-18], None, domain="integer"
+    )
     masses = [Fraction(float(mass)) for mass in law.shell_masses]
-    met = masses[2] / 2 / sum(masses)  # the outermost point meets the one on the other side, at a loss of 0
+    met = (
+        masses[2] / 2 / sum(masses)
+    )  # the outermost point meets the one on the other side, at a loss of 0
     lower, upper = PrivacyLoss.of(law, 4).delta_bounds(1.0)
     assert Fraction(lower) <= 1 - met <= Fraction(upper)
     assert lower > 1 - 1e-11
@@ -302,16 +360,23 @@ def test_lower_bounds_of_unbounded_loss_are_rounded_down() -> None:
 # --- below the normal range of floats
 
 
-@pytest.mark.parametrize(("sigma", "epsilon"), [(10.0, 3.8354591), (1e4, 0.00380881469), (1.0, 37.9), (100.0, 0.3829)])
+@pytest.mark.parametrize(
+    ("sigma", "epsilon"), [(10.0, 3.8354591), (1e4, 0.00380881469), (1.0, 37.9), (100.0, 0.3829)]
+)
 def test_a_gaussian_delta_below_the_normal_range_is_still_a_bound(sigma, epsilon):
     with mp.workdps(60):
         mu, e = mp.mpf(1) / sigma, mp.mpf(epsilon)
-        exact = (mp.erfc((e / mu - mu / 2) / mp.sqrt(2)) - mp.exp(e) * mp.erfc((e / mu + mu / 2) / mp.sqrt(2))) / 2
+        exact = (
+            mp.erfc((e / mu - mu / 2) / mp.sqrt(2))
+            - mp.exp(e) * mp.erfc((e / mu + mu / 2) / mp.sqrt(2))
+        ) / 2
         found = PrivacyLoss.of(gaussian(sigma), 1.0).delta_bounds(epsilon)
         assert mp.mpf(found.lower) <= exact <= mp.mpf(found.upper)
 
 
-@pytest.mark.parametrize(("last", "shift", "units", "dimension"), [(400, 200, 2, 2), (200, 199, 2, 8), (300, 299, 2, 20)])
+@pytest.mark.parametrize(
+    ("last", "shift", "units", "dimension"), [(400, 200, 2, 2), (200, 199, 2, 8), (300, 299, 2, 20)]
+)
 def test_mass_that_leaves_in_parts_below_the_normal_range_is_counted(last, shift, units, dimension):
     unit = 5e-324
     masses = np.full(last + 1, unit * units)
@@ -333,7 +398,9 @@ def test_mass_that_leaves_in_parts_below_the_normal_range_is_counted(last, shift
 def test_small_tables_below_the_normal_range():
     """Two losses above ε of which the second leaves less than half a unit."""
     unit = 5e-324
-    table = TableLoss(np.array([1.0, 1.5, -1.0]), np.array([math.log(unit), math.log(unit), -1e-300]))
+    table = TableLoss(
+        np.array([1.0, 1.5, -1.0]), np.array([math.log(unit), math.log(unit), -1e-300])
+    )
     assert float(table.profile(0.3)) >= unit * (-math.expm1(-0.7) - math.expm1(-1.2))
     assert float(table.profile_lower(0.3)) <= unit
     assert float(table.profile(2.0)) == 0.0
@@ -346,7 +413,10 @@ def test_the_pure_epsilon_of_small_losses_is_not_below_them(gap):
         weights = np.cumprod(np.concatenate([[1.0], 1.0 - gap * (1.0 + rng.random(3))]))
         law = LatticeNoise.from_weights(weights, 1.0 - 0.5 * gap, domain="integer")
         with mp.workdps(40):
-            heights = [mp.mpf(float(mass)) / (1 if k == 0 else 2) for k, mass in enumerate(law.shell_masses)]
+            heights = [
+                mp.mpf(float(mass)) / (1 if k == 0 else 2)
+                for k, mass in enumerate(law.shell_masses)
+            ]
             largest = max(abs(mp.log(a / b)) for a, b in itertools.pairwise(heights))
             largest = max(largest, -mp.log(mp.mpf(law.tail_ratio)))
             assert mp.mpf(renyi_divergence(law, math.inf)) >= largest
@@ -359,21 +429,28 @@ def test_lower_bounds_count_one_direction_for_all_releases():
     """Removing a person is bad in one release and harmless in the other: nobody does both."""
     harmless = TableLoss(np.zeros(1), np.zeros(1))
     bad = single_loss(laplace(0.5), 1.0).table(1e-3, -3.0, 3.0)
-    first, second = (WorstOf(tables, chosen_anew=False) for tables in ((bad, harmless), (harmless, bad)))
+    first, second = (
+        WorstOf(tables, chosen_anew=False) for tables in ((bad, harmless), (harmless, bad))
+    )
     both = PrivacyLoss(((first, 1), (second, 1)))
     of_one = PrivacyLoss(((bad, 1),))
     for epsilon in (0.5, 1.0, 2.0):
         assert both.delta_bounds(epsilon).lower <= of_one.delta(epsilon)
     assert both.epsilon_bounds(1e-3).lower <= of_one.epsilon(1e-3)
     ending = TableLoss(np.zeros(1), np.log([0.9]), infinite=0.1)
-    pair = tuple((WorstOf(tables, chosen_anew=False), 1) for tables in ((ending, harmless), (harmless, ending)))
+    pair = tuple(
+        (WorstOf(tables, chosen_anew=False), 1)
+        for tables in ((ending, harmless), (harmless, ending))
+    )
     assert PrivacyLoss(pair).delta_bounds(1.0).lower <= 0.1
 
 
 # --- losses whose e^ε is no float
 
 
-@pytest.mark.parametrize(("masses", "shift"), [([1.0, 8e-310, 1.6e-199], 2), ([1.0, 2e-310, 2e-300, 2e-200], 1)])
+@pytest.mark.parametrize(
+    ("masses", "shift"), [([1.0, 8e-310, 1.6e-199], 2), ([1.0, 2e-310, 2e-300, 2e-200], 1)]
+)
 def test_losses_beyond_the_largest_exponential(masses: list[float], shift: int) -> None:
     """Laws that rise, with losses of 714: composed, they warned "overflow encountered in exp" and were refused."""
     law = LatticeNoise(masses, None, domain="integer", dimension=2)

@@ -20,11 +20,17 @@ ROUNDING = 1e-11  # of the reference itself
 def make_law(kind: str, dimension: int, last: int, ratio: float | None, seed: int) -> LatticeNoise:
     rng = np.random.default_rng(seed)
     if kind == "monotone":
-        weights = np.cumsum(rng.exponential(size=last + 1) * rng.integers(0, 2, last + 1))[::-1] + rng.uniform(0.001, 1)
+        weights = np.cumsum(rng.exponential(size=last + 1) * rng.integers(0, 2, last + 1))[
+            ::-1
+        ] + rng.uniform(0.001, 1)
     elif kind == "rippled":
-        weights = np.exp(-np.arange(last + 1) * rng.uniform(0.1, 1)) * (1 + 0.3 * rng.uniform(-1, 1, last + 1))
+        weights = np.exp(-np.arange(last + 1) * rng.uniform(0.1, 1)) * (
+            1 + 0.3 * rng.uniform(-1, 1, last + 1)
+        )
     else:
-        weights = np.where(np.arange(last + 1) % 2 == 0, 1.0, rng.uniform(1e-3, 0.2)) * np.exp(-0.3 * np.arange(last + 1))
+        weights = np.where(np.arange(last + 1) % 2 == 0, 1.0, rng.uniform(1e-3, 0.2)) * np.exp(
+            -0.3 * np.arange(last + 1)
+        )
     return LatticeNoise.from_weights(weights, ratio, dimension=dimension, domain="integer")
 
 
@@ -51,14 +57,18 @@ def test_one_answer(kind, last, ratio, shift, releases, epsilon, seed):
     assert bounds.lower <= exact * (1 + ROUNDING) + ROUNDING
     assert exact <= bounds.upper * (1 + ROUNDING) + 1e-12
     if law.is_monotone or releases == 1:
-        at_less = reference.worst_delta(law, shift, releases, epsilon * (1 - 1e-4), radius_for(law, shift))
+        at_less = reference.worst_delta(
+            law, shift, releases, epsilon * (1 - 1e-4), radius_for(law, shift)
+        )
         assert bounds.upper <= at_less * (1 + 1e-6) + 1e-12 or epsilon < 1e-3
 
 
 @pytest.mark.parametrize(
     ("kind", "dimension", "last", "ratio", "shift", "releases"),
     [
-        *itertools.product(["monotone", "rippled", "comb"], [2], [0, 2], [None, 0.15], [1, 2], [1, 2]),
+        *itertools.product(
+            ["monotone", "rippled", "comb"], [2], [0, 2], [None, 0.15], [1, 2], [1, 2]
+        ),
         *itertools.product(["monotone", "rippled"], [5], [1], [None], [1], [1, 2]),
     ],
 )
@@ -66,7 +76,9 @@ def test_several_answers(kind, dimension, last, ratio, shift, releases):
     if dimension == 2 and ratio is not None and last == 2 and releases == 2 and kind != "monotone":
         ratio = 0.05  # keeps the enumeration of all sequences small
     law = make_law(kind, dimension, last, ratio, seed=17 * last + shift)
-    radius = law.last + shift if ratio is None else law.last + shift + int(np.ceil(18 / -np.log(ratio)))
+    radius = (
+        law.last + shift if ratio is None else law.last + shift + int(np.ceil(18 / -np.log(ratio)))
+    )
     tail = 0.0 if ratio is None else 1e-6
     loss = PrivacyLoss.of(law, shift).compose(releases)
     for epsilon in (0.0, 0.3, 1.1, 2.5):
@@ -78,7 +90,10 @@ def test_several_answers(kind, dimension, last, ratio, shift, releases):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
-    seed=st.integers(0, 2**31), shift=st.integers(1, 3), releases=st.integers(2, 3), delta=st.floats(-9, -1).map(lambda x: 10**x)
+    seed=st.integers(0, 2**31),
+    shift=st.integers(1, 3),
+    releases=st.integers(2, 3),
+    delta=st.floats(-9, -1).map(lambda x: 10**x),
 )
 def test_epsilon_of_monotone_laws_is_tight(seed, shift, releases, delta):
     law = make_law("monotone", 1, 4, 0.4, seed)
@@ -87,21 +102,29 @@ def test_epsilon_of_monotone_laws_is_tight(seed, shift, releases, delta):
     radius = radius_for(law, shift) + 10
     assert reference.worst_delta(law, shift, releases, bounds.upper, radius) <= delta * (1 + 1e-9)
     if bounds.upper > 1e-3:
-        assert reference.worst_delta(law, shift, releases, bounds.upper * (1 - 1e-4), radius) >= delta * (1 - 1e-9)
+        assert reference.worst_delta(
+            law, shift, releases, bounds.upper * (1 - 1e-4), radius
+        ) >= delta * (1 - 1e-9)
     if bounds.lower > 0:
-        assert reference.worst_delta(law, shift, releases, bounds.lower, radius) >= delta * (1 - 1e-9)
+        assert reference.worst_delta(law, shift, releases, bounds.lower, radius) >= delta * (
+            1 - 1e-9
+        )
 
 
 def test_a_comb_is_judged_by_its_worst_shift():
     # Heavy even points, light odd ones: shift 1 is far worse than shift 2.
     k = np.arange(400)
-    comb = LatticeNoise.from_weights(np.where(k % 2 == 0, 1.0, 1e-4) * np.exp(-((k / 80.0) ** 2) / 2), None, domain="integer")
+    comb = LatticeNoise.from_weights(
+        np.where(k % 2 == 0, 1.0, 1e-4) * np.exp(-((k / 80.0) ** 2) / 2), None, domain="integer"
+    )
     one = reference.delta_of_sequence([reference.loss_table(comb, (1,), 402)], 0.5)
     two = reference.delta_of_sequence([reference.loss_table(comb, (2,), 402)], 0.5)
     assert one > 100 * two
     loss = PrivacyLoss.of(comb, 2)
     assert loss.delta(0.5) == pytest.approx(one, rel=1e-9)
-    assert loss.compose(3).delta(0.5) >= reference.delta_of_sequence([reference.loss_table(comb, (1,), 402)], 0.5)
+    assert loss.compose(3).delta(0.5) >= reference.delta_of_sequence(
+        [reference.loss_table(comb, (1,), 402)], 0.5
+    )
 
 
 def test_different_laws_compose_like_their_enumeration():
@@ -113,7 +136,9 @@ def test_different_laws_compose_like_their_enumeration():
         bounds = loss.delta_bounds(epsilon)
         assert bounds.lower <= exact * (1 + ROUNDING)
         assert exact <= bounds.upper * (1 + ROUNDING)
-        assert bounds.upper <= reference.delta_of_sequence([table_one, table_one, table_two], epsilon * (1 - 1e-4))
+        assert bounds.upper <= reference.delta_of_sequence(
+            [table_one, table_one, table_two], epsilon * (1 - 1e-4)
+        )
 
 
 def test_mass_off_the_support_is_infinite_loss():

@@ -23,7 +23,11 @@ LAWS = {
 @pytest.mark.parametrize("name", LAWS)
 def test_delta_at_zero_without_sorting(name):
     table = single_loss(LAWS[name], 1.0)
-    exact = math.fsum(math.exp(p) * -math.expm1(-loss) for loss, p in zip(table.loss, table.log_p, strict=True) if loss > 0)
+    exact = math.fsum(
+        math.exp(p) * -math.expm1(-loss)
+        for loss, p in zip(table.loss, table.log_p, strict=True)
+        if loss > 0
+    )
     quick = table.profile_at_zero()
     assert exact + table.infinite <= quick <= float(table.profile(0.0)) * (1.0 + 1e-10)
 
@@ -47,7 +51,9 @@ def test_the_tilt_is_where_it_should_be(name, delta):
     saddle = composition.saddle_for_epsilon(loss.parts, epsilon)
     if saddle.theta == 0.0 or composition._below_largest(loss.parts, saddle.theta * 1.03) < 0.5:
         return
-    below, above = (composition.cumulants(loss.parts, saddle.theta * factor)[1] for factor in (0.97, 1.03))
+    below, above = (
+        composition.cumulants(loss.parts, saddle.theta * factor)[1] for factor in (0.97, 1.03)
+    )
     assert below <= epsilon <= above
 
 

@@ -6,7 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leastnoise import AccountingError, LatticeNoise, PrivacyLoss, UnsupportedError, gaussian, laplace
+from leastnoise import (
+    AccountingError,
+    LatticeNoise,
+    PrivacyLoss,
+    UnsupportedError,
+    gaussian,
+    laplace,
+)
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.compose import Settings
 from leastnoise.privacy.single import GaussianLoss, TableLoss, WorstOf
@@ -55,7 +62,10 @@ def test_an_unbounded_loss_that_needs_too_many_points():
 
 def test_too_few_points_are_an_error_above_and_nothing_below():
     """The upper bound raises; a lower bound may always be 0."""
-    several = replace(PrivacyLoss.of(gaussian(1.0)).compose(PrivacyLoss.of(laplace(1.0))), settings=Settings(most_points=16))
+    several = replace(
+        PrivacyLoss.of(gaussian(1.0)).compose(PrivacyLoss.of(laplace(1.0))),
+        settings=Settings(most_points=16),
+    )
     with pytest.raises(AccountingError):
         several.epsilon(1e-6)
     assert several._lower_window(1.0) is None

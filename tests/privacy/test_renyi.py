@@ -68,14 +68,19 @@ def test_steep_joint_laws_count_what_only_the_neighbour_has(ratio, order):
             exact = sum(p * loss for p, loss in zip(masses, losses, strict=True))
         else:
             a = mp.mpf(order) - 1
-            exact = mp.log(sum(p * mp.exp(a * loss) for p, loss in zip(masses, losses, strict=True))) / a
+            exact = (
+                mp.log(sum(p * mp.exp(a * loss) for p, loss in zip(masses, losses, strict=True)))
+                / a
+            )
         ours = renyi_divergence(law, order)
         assert exact <= ours <= exact * (1 + mp.mpf("1e-10"))
 
 
 def test_rippled_law_takes_the_worst_shift():
     k = np.arange(30)
-    law = LatticeNoise.from_weights(np.exp(-k / 5.0) * (1 + 0.4 * np.cos(np.pi * k)), 0.7, domain="integer")
+    law = LatticeNoise.from_weights(
+        np.exp(-k / 5.0) * (1 + 0.4 * np.cos(np.pi * k)), 0.7, domain="integer"
+    )
     for order in (1, 2, 20):
         shifts = [reference.renyi_divergence(law, order, t) for t in (1, 2)]
         assert renyi_divergence(law, order, 2) == pytest.approx(float(max(shifts)), rel=1e-11)
@@ -91,7 +96,9 @@ def test_laplace_closed_form(order, sigma):
             exact = ratio + mp.expm1(-ratio)
         else:
             first = alpha / (2 * alpha - 1) * mp.e ** ((alpha - 1) * ratio)
-            exact = mp.log(first + (alpha - 1) / (2 * alpha - 1) * mp.e ** (-alpha * ratio)) / (alpha - 1)
+            exact = mp.log(first + (alpha - 1) / (2 * alpha - 1) * mp.e ** (-alpha * ratio)) / (
+                alpha - 1
+            )
     ours = renyi_divergence(laplace(sigma), order, 1)
     assert ours >= exact
     assert ours <= exact * (1 + 1e-11)
@@ -99,7 +106,9 @@ def test_laplace_closed_form(order, sigma):
 
 def test_pure_privacy_of_laplace_noise_is_its_largest_loss():
     for sigma in (0.1, 1.0, 30.0):
-        assert renyi_divergence(laplace(sigma), math.inf) == pytest.approx(math.sqrt(2.0) / sigma, rel=1e-12)
+        assert renyi_divergence(laplace(sigma), math.inf) == pytest.approx(
+            math.sqrt(2.0) / sigma, rel=1e-12
+        )
         assert renyi_divergence(laplace(sigma), math.inf) >= math.sqrt(2.0) / sigma
 
 
@@ -111,8 +120,12 @@ def test_odd_divergences_are_refused():
 
 def test_limits_in_the_order():
     law = staircase(2.0)
-    assert renyi_divergence(law, math.inf, 1) == pytest.approx(renyi_divergence(law, 1e7, 1), rel=1e-5)
-    assert renyi_divergence(law, 1, 1) == pytest.approx(renyi_divergence(law, 1 + 1e-7, 1), rel=1e-6)
+    assert renyi_divergence(law, math.inf, 1) == pytest.approx(
+        renyi_divergence(law, 1e7, 1), rel=1e-5
+    )
+    assert renyi_divergence(law, 1, 1) == pytest.approx(
+        renyi_divergence(law, 1 + 1e-7, 1), rel=1e-6
+    )
     values = [renyi_divergence(law, order, 1) for order in (1, 1.1, 2, 8, 100, math.inf)]
     assert all(np.diff(values) > 0)
     assert renyi_divergence(gaussian(2), math.inf, 1) == math.inf
@@ -129,10 +142,16 @@ def test_joint_law_against_enumeration():
 
 def test_conversions():
     for order in (1.2, 3.0, 40.0):
-        assert epsilon_from_renyi(0.5, order, 1e-6, "improved") <= epsilon_from_renyi(0.5, order, 1e-6, "moments")
-    assert epsilon_from_renyi(0.5, 3.0, 1e-6, "moments") == pytest.approx(0.5 + math.log(1e6) / 2, rel=1e-14)
+        assert epsilon_from_renyi(0.5, order, 1e-6, "improved") <= epsilon_from_renyi(
+            0.5, order, 1e-6, "moments"
+        )
+    assert epsilon_from_renyi(0.5, 3.0, 1e-6, "moments") == pytest.approx(
+        0.5 + math.log(1e6) / 2, rel=1e-14
+    )
     # Canonne, Kamath and Steinke 2020, Prop. 12
-    assert epsilon_from_renyi(0.5, 3.0, 1e-6) == pytest.approx(0.5 + math.log(2 / 3) - math.log(3e-6) / 2, rel=1e-14)
+    assert epsilon_from_renyi(0.5, 3.0, 1e-6) == pytest.approx(
+        0.5 + math.log(2 / 3) - math.log(3e-6) / 2, rel=1e-14
+    )
     assert epsilon_from_renyi(0.1, 2.0, 0.9) == 0.0
 
 
@@ -144,7 +163,11 @@ def test_moments_accountant_of_the_gaussian_is_its_closed_form():
     assert order == pytest.approx(1 + math.sqrt(2 * math.log(1e6) / 10) * 8, rel=1e-3)
 
 
-@pytest.mark.parametrize("noise", [gaussian(3), laplace(3), discrete_gaussian(3), staircase(3), cube(3, 2, step=0.25)], ids=str)
+@pytest.mark.parametrize(
+    "noise",
+    [gaussian(3), laplace(3), discrete_gaussian(3), staircase(3), cube(3, 2, step=0.25)],
+    ids=str,
+)
 @pytest.mark.parametrize("compositions", [1, 12])
 def test_moments_accountant_never_beats_the_tight_one(noise, compositions):
     tight = PrivacyLoss.of(noise, 1).compose(compositions).epsilon_bounds(1e-6)

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import reference_privacy as reference
-from leastnoise import AccountingError, LatticeNoise, PrivacyLoss, discrete_gaussian, gaussian, laplace, staircase
+from leastnoise import (
+    AccountingError,
+    LatticeNoise,
+    PrivacyLoss,
+    discrete_gaussian,
+    gaussian,
+    laplace,
+    staircase,
+)
 from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, TableLoss, WorstOf
 from leastnoise.privacy.tables import lattice_loss, shift_tables
 
@@ -27,7 +35,15 @@ def test_gaussian_profile_in_the_far_tail(mu):
 
 def test_laplace_profile():
     for ratio in (0.01, 0.5, 6.0):
-        for epsilon in (-2 * ratio, -0.5 * ratio, 0.0, 0.4 * ratio, ratio * (1 - 1e-12), ratio, 2 * ratio):
+        for epsilon in (
+            -2 * ratio,
+            -0.5 * ratio,
+            0.0,
+            0.4 * ratio,
+            ratio * (1 - 1e-12),
+            ratio,
+            2 * ratio,
+        ):
             with mp.workdps(40):
                 inside = 1 - mp.e ** ((mp.mpf(epsilon) - mp.mpf(ratio)) / 2)
                 exact = max(inside, 0) if epsilon >= -ratio else 1 - mp.e ** mp.mpf(epsilon)
@@ -59,7 +75,8 @@ def test_table_profile_against_its_definition():
     for epsilon in (-4.0, 0.0, 0.5, 2.0, float(loss.max()), 20.0):
         with mp.workdps(40):
             exact = mp.mpf(0.1) + sum(
-                mp.mpf(a) * max(0, 1 - mp.e ** (mp.mpf(epsilon) - mp.mpf(b))) for a, b in zip(p, loss, strict=True)
+                mp.mpf(a) * max(0, 1 - mp.e ** (mp.mpf(epsilon) - mp.mpf(b)))
+                for a, b in zip(p, loss, strict=True)
             )
         assert exact <= table.profile(epsilon)
         assert float(table.profile(epsilon)) == pytest.approx(float(exact), rel=1e-12)
@@ -67,11 +84,16 @@ def test_table_profile_against_its_definition():
 
 def test_worst_of_is_the_envelope_and_its_table_dominates():
     k = np.arange(25)
-    law = LatticeNoise.from_weights(np.exp(-k / 5.0) * (1 + 0.3 * np.cos(2.1 * k)), 0.8, domain="integer")
+    law = LatticeNoise.from_weights(
+        np.exp(-k / 5.0) * (1 + 0.3 * np.cos(2.1 * k)), 0.8, domain="integer"
+    )
     loss = lattice_loss(law, 3)
     assert isinstance(loss, WorstOf)
     grid = np.linspace(0, loss.largest, 300)
-    assert np.all(loss.profile(grid) >= np.max([table.profile(grid) for table in shift_tables(law, 3)], axis=0))
+    assert np.all(
+        loss.profile(grid)
+        >= np.max([table.profile(grid) for table in shift_tables(law, 3)], axis=0)
+    )
     table = loss.table(0.003, 0.0, 0.0)
     ours, exact = table.profile(grid), loss.profile(grid)
     assert np.all(ours >= exact * (1 - 1e-12) - 1e-300)
@@ -97,6 +119,10 @@ def test_continuous_laws_agree_with_fine_lattices():
     from leastnoise import generalized_gaussian
 
     lattice = generalized_gaussian(3.0, 2.0, step=0.01)
-    assert PrivacyLoss.of(lattice, 1).epsilon(1e-6) == pytest.approx(PrivacyLoss.of(gaussian(3.0), 1).epsilon(1e-6), rel=1e-4)
+    assert PrivacyLoss.of(lattice, 1).epsilon(1e-6) == pytest.approx(
+        PrivacyLoss.of(gaussian(3.0), 1).epsilon(1e-6), rel=1e-4
+    )
     lattice = generalized_gaussian(3.0, 1.0, step=0.01)
-    assert PrivacyLoss.of(lattice, 1).epsilon(1e-6) == pytest.approx(PrivacyLoss.of(laplace(3.0), 1).epsilon(1e-6), rel=1e-4)
+    assert PrivacyLoss.of(lattice, 1).epsilon(1e-6) == pytest.approx(
+        PrivacyLoss.of(laplace(3.0), 1).epsilon(1e-6), rel=1e-4
+    )

@@ -47,7 +47,12 @@ def test_a_window_that_does_not_hold_all_of_the_sum(kept, theta):
         assert math.exp(window.log_delta(epsilon, upper=True)) >= exact * (1 - 1e-12)
         assert math.exp(window.log_delta(epsilon, upper=False)) <= exact * (1 + 1e-12)
     # What came back into the window at its other end is taken off the lower bound, and each entry may be wrong.
-    wrapped = replace(window, lost_above=0.0, tilted=window.tilted + window.lost_below / window.tilted.size, point_error=1e-5)
+    wrapped = replace(
+        window,
+        lost_above=0.0,
+        tilted=window.tilted + window.lost_below / window.tilted.size,
+        point_error=1e-5,
+    )
     plain = replace(wrapped, lost_below=0.0, point_error=0.0)
     middle = pitch * (points[first] + 10.5)
     assert wrapped.log_delta(middle, upper=False) < plain.log_delta(middle, upper=False)
@@ -69,7 +74,9 @@ def test_a_table_of_gaussian_noise_that_ends_early(mu, reach):
 @pytest.mark.parametrize("dimension", [2, 3, 8])
 def test_shells_that_are_not_listed(dimension):
     """Their mass is bounded from above, and counts at no smaller loss than any of them has."""
-    noise = LatticeNoise.from_weights([1.0, 0.8, 0.75, 0.3, 0.28], 0.6, dimension=dimension, step=0.5)
+    noise = LatticeNoise.from_weights(
+        [1.0, 0.8, 0.75, 0.3, 0.28], 0.6, dimension=dimension, step=0.5
+    )
     shift, full = 2, 600
     log_h = noise.log_pmf(np.arange(full + shift + 1)) - math.log(noise.total)
     masses = np.exp(log_h + shells.log_shell_count(dimension, np.arange(log_h.size)))
@@ -80,8 +87,12 @@ def test_shells_that_are_not_listed(dimension):
         pairs = overlap.corner_pairs(dimension, shift, reach + shift)
         short = _joint_table(noise, log_h[: reach + shift + 1], pairs, reach, shift)
         for epsilon in np.linspace(0.0, 2.0, 21):
-            assert float(short.profile(epsilon)) >= float(whole.profile_lower(epsilon)) * (1 - 1e-12)
-            assert float(short.profile_lower(epsilon)) <= float(whole.profile(epsilon)) * (1 + 1e-12)
+            assert float(short.profile(epsilon)) >= float(whole.profile_lower(epsilon)) * (
+                1 - 1e-12
+            )
+            assert float(short.profile_lower(epsilon)) <= float(whole.profile(epsilon)) * (
+                1 + 1e-12
+            )
 
 
 def test_a_tail_that_falls_faster_than_what_is_listed():
@@ -125,7 +136,9 @@ def test_what_lies_outside_a_window_is_bounded(theta):
     sums = 2.0 * np.arange(releases + 1) - releases
     masses = stats.binom.pmf(np.arange(releases + 1), releases, tilted_up)
     for end in np.arange(-39.5, 40.0, 4.0):
-        above, below = (composition._outside([grid], [releases], saddle, end, sign) for sign in (1.0, -1.0))
+        above, below = (
+            composition._outside([grid], [releases], saddle, end, sign) for sign in (1.0, -1.0)
+        )
         assert float(masses[sums > end].sum()) * (1 - 1e-12) <= above <= 1.0
         assert float(masses[sums < end].sum()) * (1 - 1e-12) <= below <= 1.0
     assert composition._outside([grid], [releases], saddle, 40.0, 1.0) == 0.0

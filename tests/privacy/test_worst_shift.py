@@ -14,14 +14,18 @@ from leastnoise.privacy.tables import lattice_loss
 
 pytestmark = pytest.mark.portable
 
-CASES = [(2, m, seed) for m in (1, 2, 3, 4) for seed in range(4)] + [(3, m, seed) for m in (1, 2) for seed in range(2)]
+CASES = [(2, m, seed) for m in (1, 2, 3, 4) for seed in range(4)] + [
+    (3, m, seed) for m in (1, 2) for seed in range(2)
+]
 
 
 def random_monotone(dimension: int, seed: int) -> LatticeNoise:
     """Non-increasing with flat stretches, a finite support or a geometric tail."""
     rng = np.random.default_rng(seed)
     last = int(rng.integers(1, 4))
-    weights = np.cumsum(rng.exponential(size=last + 1) * rng.integers(0, 2, last + 1))[::-1] + rng.uniform(0.05, 0.5)
+    weights = np.cumsum(rng.exponential(size=last + 1) * rng.integers(0, 2, last + 1))[
+        ::-1
+    ] + rng.uniform(0.05, 0.5)
     ratio = None if seed % 2 else float(rng.uniform(0.05, 0.2))
     return LatticeNoise.from_weights(weights, ratio, domain="integer", dimension=dimension)
 
@@ -31,7 +35,11 @@ def test_the_corner_is_worst_for_every_epsilon_and_order(dimension, m, seed):
     law = random_monotone(dimension, seed)
     radius = law.last + m + (0 if law.tail_ratio is None else 6)
     points = reference.lattice_points(law, radius)
-    shifts = {tuple(sorted(map(abs, v))) for v in itertools.product(range(m + 1), repeat=dimension) if any(v)}
+    shifts = {
+        tuple(sorted(map(abs, v)))
+        for v in itertools.product(range(m + 1), repeat=dimension)
+        if any(v)
+    }
     corner = (m,) * dimension
     tables = {v: reference.loss_table(law, v, radius) for v in shifts}
     missing = 1.0 - sum(points.values())  # of the tail, beyond the enumerated box
@@ -43,11 +51,16 @@ def test_the_corner_is_worst_for_every_epsilon_and_order(dimension, m, seed):
         assert judged.lower - missing - 1e-12 <= worst <= judged.upper + 1e-12
     for order in (1.2, 2.0, 7.0):
         moments = {
-            v: math.inf if infinite > 0 else math.fsum(p * np.exp((order - 1) * loss)) for v, (loss, p, infinite) in tables.items()
+            v: math.inf if infinite > 0 else math.fsum(p * np.exp((order - 1) * loss))
+            for v, (loss, p, infinite) in tables.items()
         }
-        assert all(moment <= moments[corner] * (1 + 1e-9) + missing * 10 for moment in moments.values())
+        assert all(
+            moment <= moments[corner] * (1 + 1e-9) + missing * 10 for moment in moments.values()
+        )
         ours = renyi_divergence(law, order, m)
-        assert (math.isinf(ours) and math.isinf(moments[corner])) or ours * (order - 1) >= math.log(moments[corner]) - 1e-9
+        assert (math.isinf(ours) and math.isinf(moments[corner])) or ours * (order - 1) >= math.log(
+            moments[corner]
+        ) - 1e-9
 
 
 def test_judge_uses_one_table_for_monotone_laws_and_all_shifts_otherwise():
@@ -69,7 +82,9 @@ def test_variance_of_one_answer_by_enumeration(dimension):
 def test_fractional_shifts_are_no_worse_on_the_real_line():
     # δ for a shift between lattice points is linear between its neighbours, so it never exceeds the larger of the two.
     law = LatticeNoise.from_weights([1.0, 0.8, 0.3, 0.1], 0.4, step=0.5)
-    fine = 8  # sub-cells per bin: the density is constant on each, so this sum is the exact integral
+    fine = (
+        8  # sub-cells per bin: the density is constant on each, so this sum is the exact integral
+    )
     k = np.arange(-60 * fine, 60 * fine)
     density = law.pdf((k + 0.5) * law.step / fine) * law.step / fine
     for epsilon in (0.1, 0.5):

@@ -10,10 +10,29 @@ from leastnoise.releases.table import aggregate, open_table
 from releases import reference_release as reference
 
 WORDS = [
-    *("north", "North", "NORTH ", " north", "north\t", "north\u00a0", "nörth", "NÖRTH", "no\u0308rth"),
+    *(
+        "north",
+        "North",
+        "NORTH ",
+        " north",
+        "north\t",
+        "north\u00a0",
+        "nörth",
+        "NÖRTH",
+        "no\u0308rth",
+    ),
     *("straße", "STRAßE", "STRASSE", "other", "Other", "", " ", None, "'; --", "~|"),
     *("1", "1.0", "01", " 1", "1e0", "+1.", "1\n", "1,0", "1.5", "1.50", "15e-1", "-0", "0.0"),
-    *("true", "True", "TRUE", "tRUE", "9007199254740993", "9007199254740992", "9007199254740993.0", "1e99"),
+    *(
+        "true",
+        "True",
+        "TRUE",
+        "tRUE",
+        "9007199254740993",
+        "9007199254740992",
+        "9007199254740993.0",
+        "1e99",
+    ),
 ]
 NUMBERS = [0.0, -0.0, 1.0, 1.5, 2.0, math.nan, math.inf, -math.inf, 1e300, None]
 DECLARED = ["north", "nörth", "straße", "other", 0, 1, 1.5, True, 9007199254740993]
@@ -34,7 +53,13 @@ def table(seed, persons=12, size=240):
         }
         for _ in range(size)
     ]
-    kinds = {"id": pa.string(), "word": pa.string(), "x": pa.float64(), "n": pa.int64(), "flag": pa.bool_()}
+    kinds = {
+        "id": pa.string(),
+        "word": pa.string(),
+        "x": pa.float64(),
+        "n": pa.int64(),
+        "flag": pa.bool_(),
+    }
     return rows, pa.schema(list(kinds.items()))
 
 
@@ -52,9 +77,18 @@ def plan(match, relation="add/remove", **unit):
         Statistic("count", name="whole", group_by={"n": [0, 1, 2**53 + 1]}),
         Statistic("count", name="flags", group_by={"flag": [0, 1]}),
         Statistic(
-            "mean", name="two", column="x", lower=0, upper=2, pitch=0.5, missing="drop", group_by={"flag": [True], "word": words}
+            "mean",
+            name="two",
+            column="x",
+            lower=0,
+            upper=2,
+            pitch=0.5,
+            missing="drop",
+            group_by={"flag": [True], "word": words},
         ),
-        Statistic("mean", name="mean of words", column="word", lower=0, upper=2, pitch=1, missing="drop"),
+        Statistic(
+            "mean", name="mean of words", column="word", lower=0, upper=2, pitch=1, missing="drop"
+        ),
     )
     unit = unit or {"one_row_per_person": True}
     return Plan("keys", None, relation, statistics, 1.0, 1e-6, **unit)
@@ -91,7 +125,9 @@ def agrees_with_the_slow_form(stored, ways=EACH, seed=0):
     given = stored(rows, schema)
     for match, unit in ways:
         wanted = plan(match, **unit)
-        assert integers(wanted, given) == [reference.aggregate(wanted, rows, block) for block in every_block(wanted)]
+        assert integers(wanted, given) == [
+            reference.aggregate(wanted, rows, block) for block in every_block(wanted)
+        ]
 
 
 def no_person_moves_more_than_derived(stored, match, unit, persons=6):

@@ -75,15 +75,40 @@ def postgres():
     data = home / "data"
     subprocess.run(
         _as_nobody(
-            [str(programs / "initdb"), "-D", str(data), "-U", "steward", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+            [
+                str(programs / "initdb"),
+                "-D",
+                str(data),
+                "-U",
+                "steward",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--no-sync",
+            ]
         ),
         check=True,
         capture_output=True,
         cwd=home,
     )
-    options = ["-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", str(home), "-c", "fsync=off"]
+    options = [
+        "-D",
+        str(data),
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(port),
+        "-k",
+        str(home),
+        "-c",
+        "fsync=off",
+    ]
     with (home / "log").open("wb") as log:
-        server = subprocess.Popen(_as_nobody([str(programs / "postgres"), *options]), stdout=log, stderr=log, cwd=home)
+        server = subprocess.Popen(
+            _as_nobody([str(programs / "postgres"), *options]), stdout=log, stderr=log, cwd=home
+        )
     url = f"postgresql://steward@127.0.0.1:{port}/postgres"
     try:
         end = time.monotonic() + _PATIENCE
@@ -93,7 +118,10 @@ def postgres():
                 break
             except Exception:
                 if server.poll() is not None or time.monotonic() > end:
-                    pytest.fail("the PostgreSQL server did not start: " + (home / "log").read_text(errors="replace"))
+                    pytest.fail(
+                        "the PostgreSQL server did not start: "
+                        + (home / "log").read_text(errors="replace")
+                    )
                 time.sleep(0.05)
         connected.leastnoise_url = url
         yield connected

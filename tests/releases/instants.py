@@ -41,7 +41,9 @@ class Target:
 class Child:
     """A fork at work. `target` is where it will be killed; `seen` counts the instants it has told."""
 
-    _ends: ClassVar[set[int]] = set()  # the parent's ends of all pipes, which no child may hold: it would not see the parent go
+    _ends: ClassVar[set[int]] = (
+        set()
+    )  # the parent's ends of all pipes, which no child may hold: it would not see the parent go
 
     def __init__(self, work: Callable[[Tell], None], target: Target) -> None:
         self.target, self.seen = target, Counter[str]()
@@ -67,11 +69,16 @@ class Child:
         """Take what the child tells and answer it. True once it has been killed; an error if it ended by itself."""
         heard = os.read(self.reader, 4096)
         if not heard:
-            raise SystemExit(f"A child that was to be killed when {self.target} ended by itself, after {dict(self.seen)}.")
+            raise SystemExit(
+                f"A child that was to be killed when {self.target} ended by itself, after {dict(self.seen)}."
+            )
         *names, self._pending = (self._pending + heard).split(b"\n")
         for name in names:
             self.seen[name.decode()] += 1
-            is_there = (name.decode(), self.seen[name.decode()]) == (self.target.instant, self.target.time)
+            is_there = (name.decode(), self.seen[name.decode()]) == (
+                self.target.instant,
+                self.target.time,
+            )
             if not is_there or self.target.after:
                 os.write(self._answer, b"g")
             if is_there:

@@ -10,7 +10,17 @@ from pathlib import Path
 from leastnoise import laplace
 from leastnoise.errors import BudgetExceededError
 from leastnoise.releases.ledger import Ledger, Spend
-from releases.instants import COMMITTING, CREATING, NOTING, WAITING, WRITTEN, Child, Target, Tell, killed_one_by_one
+from releases.instants import (
+    COMMITTING,
+    CREATING,
+    NOTING,
+    WAITING,
+    WRITTEN,
+    Child,
+    Target,
+    Tell,
+    killed_one_by_one,
+)
 
 LOSS = 0.1  # of one release; 12 fit into the budget below, by their simple sum
 SPENDS = [Spend(laplace(2**0.5 / LOSS))]
@@ -21,10 +31,15 @@ SPENT, REVEALED, DONE = "the spend has returned", "the result is revealed", "the
 INSTANTS = (CREATING, WAITING, WRITTEN, COMMITTING, SPENT, REVEALED, NOTING, DONE)  # in their order
 
 
-def spend_and_reveal(path: str, revealed: str, token: str, tell: Tell = lambda instant: None) -> int:
+def spend_and_reveal(
+    path: str, revealed: str, token: str, tell: Tell = lambda instant: None
+) -> int:
     """Spend until refused; write the id of every release to `revealed` once its spend has returned. The number of releases."""
     done = 0
-    with Ledger(path, timeout=600.0) as ledger, open(revealed, "a", encoding="ascii", buffering=1) as file:
+    with (
+        Ledger(path, timeout=600.0) as ledger,
+        open(revealed, "a", encoding="ascii", buffering=1) as file,
+    ):
         ledger.open_dataset("patients", **BUDGET)
         while True:
             try:
@@ -41,9 +56,19 @@ def spend_and_reveal(path: str, revealed: str, token: str, tell: Tell = lambda i
 
 def state(path: str, revealed: str) -> dict[str, object]:
     """What a killed process left behind."""
-    lines = Path(revealed).read_text(encoding="ascii").split("\n")[:-1] if Path(revealed).exists() else []
+    lines = (
+        Path(revealed).read_text(encoding="ascii").split("\n")[:-1]
+        if Path(revealed).exists()
+        else []
+    )
     if not Path(path).exists():
-        return {"problems": [], "entries": 0, "orphans": lines, "revealed": len(lines), "spent": 0.0}
+        return {
+            "problems": [],
+            "entries": 0,
+            "orphans": lines,
+            "revealed": len(lines),
+            "spent": 0.0,
+        }
     with Ledger(path) as ledger:
         check = ledger.check()
         entries = {f"{entry.id} {entry.plan_hash}": entry for entry in ledger.entries()}
@@ -65,15 +90,22 @@ def kills(directory: str, ledgers: int) -> list[dict[str, object]]:
     """
     left = []
     for number in range(ledgers):
-        path, revealed = (str(Path(directory) / f"{number}.{kind}") for kind in ("ledger", "revealed"))
+        path, revealed = (
+            str(Path(directory) / f"{number}.{kind}") for kind in ("ledger", "revealed")
+        )
         after = number % 2 == 1
 
-        def child(instant: str, path: str = path, revealed: str = revealed, after: bool = after) -> Child:
+        def child(
+            instant: str, path: str = path, revealed: str = revealed, after: bool = after
+        ) -> Child:
             time = 1 if after or instant == CREATING else 2
             if instant == WAITING:
                 time *= 2  # the budget is written with that right too, and the end of each release
             token = f"child{INSTANTS.index(instant)}"
-            return Child(lambda tell: spend_and_reveal(path, revealed, token, tell), Target(instant, time, after))
+            return Child(
+                lambda tell: spend_and_reveal(path, revealed, token, tell),
+                Target(instant, time, after),
+            )
 
         for killed in killed_one_by_one(child(instant) for instant in INSTANTS):
             left.append({**state(path, revealed), "instant": killed.target.instant, "after": after})
@@ -88,7 +120,9 @@ def race(path: str, directory: str, writers: int) -> list[int]:
         if child == 0:
             code = 255
             try:
-                code = spend_and_reveal(path, str(Path(directory) / f"{number}.revealed"), f"racer{number}")
+                code = spend_and_reveal(
+                    path, str(Path(directory) / f"{number}.revealed"), f"racer{number}"
+                )
             finally:
                 os._exit(code)
         children.append(child)

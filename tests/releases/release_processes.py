@@ -21,7 +21,16 @@ from leastnoise.releases.ledger import Ledger
 from leastnoise.releases.mechanism import Mechanism, mechanism
 from leastnoise.releases.plan import Plan, Statistic
 from leastnoise.releases.run import release
-from releases.instants import COMMITTING, NOTING, WAITING, WRITTEN, Child, Target, Tell, killed_one_by_one
+from releases.instants import (
+    COMMITTING,
+    NOTING,
+    WAITING,
+    WRITTEN,
+    Child,
+    Target,
+    Tell,
+    killed_one_by_one,
+)
 
 WRITERS = 8
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}  # of each numbered data set: a dozen of the releases below
@@ -29,8 +38,22 @@ WIDE = {"epsilon": 1000.0, "delta": 1e-3}  # of the one that goes on when those 
 TABLE = pa.table({"x": list(range(1000)), "g": ["a", "b"] * 500})
 ibis.duckdb  # noqa: B018  loads the backend
 
-SCANNED, NOISY, RETURNED, REVEALED = "the table is read", "noise is added", "the release has returned", "its result is revealed"
-INSTANTS = (WAITING, WRITTEN, COMMITTING, SCANNED, NOISY, NOTING, RETURNED, REVEALED)  # in their order, but for the first
+SCANNED, NOISY, RETURNED, REVEALED = (
+    "the table is read",
+    "noise is added",
+    "the release has returned",
+    "its result is revealed",
+)
+INSTANTS = (
+    WAITING,
+    WRITTEN,
+    COMMITTING,
+    SCANNED,
+    NOISY,
+    NOTING,
+    RETURNED,
+    REVEALED,
+)  # in their order, but for the first
 TIMES = (1, 2, 3)  # in which of its releases a child is killed
 
 
@@ -41,7 +64,15 @@ def plans(dataset: str) -> list[Plan]:
     unit = {"one_row_per_person": True, "dataset": dataset}
     return [
         Plan("one number", None, "add/remove", (Statistic("count"),), 0.05, 1e-8, **unit),
-        Plan("four numbers", None, "add/remove", (Statistic("count", group_by=by), total), 0.1, 1e-8, **unit),
+        Plan(
+            "four numbers",
+            None,
+            "add/remove",
+            (Statistic("count", group_by=by), total),
+            0.1,
+            1e-8,
+            **unit,
+        ),
     ]
 
 
@@ -52,12 +83,21 @@ def prepared_for(names: list[str]) -> Prepared:
     """The plans with their noise, which is the same for every data set."""
     made = [mechanism(plan) for plan in plans(names[0])]
     return {
-        name: [(plan, replace(noise, plan_hash=plan.hash)) for plan, noise in zip(plans(name), made, strict=True)] for name in names
+        name: [
+            (plan, replace(noise, plan_hash=plan.hash))
+            for plan, noise in zip(plans(name), made, strict=True)
+        ]
+        for name in names
     }
 
 
 def release_without_end(
-    book: str, revealed: str, prepared: Prepared, names: list[str], generator: random.Random, tell: Tell
+    book: str,
+    revealed: str,
+    prepared: Prepared,
+    names: list[str],
+    generator: random.Random,
+    tell: Tell,
 ) -> None:
     """Release from the first data set until it refuses, then from the next; write what every release revealed, once it returned."""
     left = list(names)
@@ -70,11 +110,16 @@ def release_without_end(
         if last and last != before:  # a share may be told twice
             tell(last)
 
-    with Ledger(book, timeout=600.0) as ledger, open(revealed, "a", encoding="utf-8", buffering=1) as file:
+    with (
+        Ledger(book, timeout=600.0) as ledger,
+        open(revealed, "a", encoding="utf-8", buffering=1) as file,
+    ):
         while True:
             plan, made = generator.choice(prepared[left[0]])
             try:
-                done = release(plan, table=TABLE, ledger=ledger, prepared=made, progress=progress, last=True)
+                done = release(
+                    plan, table=TABLE, ledger=ledger, prepared=made, progress=progress, last=True
+                )
             except BudgetExceededError:
                 left = left[1:] or left
                 continue
@@ -105,7 +150,9 @@ def fleet(folder: str, kills: int) -> dict[str, int]:
         seed, start = generator.random(), generator.randrange(len(names))
 
         def work(tell: Tell) -> None:
-            release_without_end(book, revealed, prepared, [*names[start:], "rest"], random.Random(seed), tell)
+            release_without_end(
+                book, revealed, prepared, [*names[start:], "rest"], random.Random(seed), tell
+            )
 
         return Child(work, target)
 

@@ -5,7 +5,22 @@ import random
 
 from leastnoise.releases.plan import Plan, Statistic
 
-NUMBERS = [None, math.nan, math.inf, -math.inf, 0.05, 0.15, 0.25, -0.05, 2.5, 1e300, -7.0, 9.95, 10.0, 3.3333333333333335]
+NUMBERS = [
+    None,
+    math.nan,
+    math.inf,
+    -math.inf,
+    0.05,
+    0.15,
+    0.25,
+    -0.05,
+    2.5,
+    1e300,
+    -7.0,
+    9.95,
+    10.0,
+    3.3333333333333335,
+]
 TEXTS = [
     "1.5",
     " 2 ",
@@ -32,7 +47,9 @@ def table(seed, size=300, persons=40):
     rng = random.Random(seed)
     return [
         {
-            "id": rng.choice([None, *range(persons)]) if rng.random() < 0.1 else rng.randrange(persons),
+            "id": rng.choice([None, *range(persons)])
+            if rng.random() < 0.1
+            else rng.randrange(persons),
             "name": f"p|{rng.randrange(persons)}~é",
             "x": rng.choice(NUMBERS) if rng.random() < 0.5 else rng.uniform(-3, 12),
             "n": rng.choice([None, rng.randrange(-5, 30), 2**40]),
@@ -68,8 +85,12 @@ def statistics(grouped=True):
     plain = (
         Statistic("count"),
         Statistic("sum", column="x", lower=-1, upper=10, pitch=0.1, missing="drop"),
-        Statistic("mean", name="text mean", column="text", lower=0, upper=8, pitch=0.5, missing="drop"),
-        Statistic("variance", column="n", lower=0, upper=20, pitch=1, missing=3, infinite="missing"),
+        Statistic(
+            "mean", name="text mean", column="text", lower=0, upper=8, pitch=0.5, missing="drop"
+        ),
+        Statistic(
+            "variance", column="n", lower=0, upper=20, pitch=1, missing=3, infinite="missing"
+        ),
         Statistic("mean", name="flag mean", column="flag", lower=0, upper=1, pitch=1, missing=0),
     )
     if not grouped:
@@ -86,7 +107,18 @@ def statistics(grouped=True):
 
 def plan(kind, relation="add/remove", **more):
     if kind == "rows":
-        return Plan("random", None, relation, statistics(), 2.0, 1e-6, one_row_per_person=True, **more)
-    person = {"person": "id" if kind == "ids" else "name", "rows_per_person": 5, "groups_per_person": 2, **more}
-    stats = (*statistics(), Statistic("persons"), Statistic("persons", name="persons by g", group_by={"g": ["a", "é"]}))
+        return Plan(
+            "random", None, relation, statistics(), 2.0, 1e-6, one_row_per_person=True, **more
+        )
+    person = {
+        "person": "id" if kind == "ids" else "name",
+        "rows_per_person": 5,
+        "groups_per_person": 2,
+        **more,
+    }
+    stats = (
+        *statistics(),
+        Statistic("persons"),
+        Statistic("persons", name="persons by g", group_by={"g": ["a", "é"]}),
+    )
     return Plan("random", None, relation, stats, 2.0, 1e-6, **person)

@@ -26,15 +26,26 @@ def opendp_release(kind, scale):
     noise = dp.m.then_gaussian if kind == "Gaussian" else dp.m.then_laplace
     parts = [space >> dp.t.then_count() >> noise(scale=scale)]
     for low, high in BOUNDS:
-        parts.append(space >> dp.t.then_clamp((low, high)) >> dp.t.then_sum() >> noise(scale=scale * max(abs(low), abs(high))))
+        parts.append(
+            space
+            >> dp.t.then_clamp((low, high))
+            >> dp.t.then_sum()
+            >> noise(scale=scale * max(abs(low), abs(high)))
+        )
     together = dp.c.make_composition(parts)
-    return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(together), delta=DELTA) if kind == "Gaussian" else together
+    return (
+        dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(together), delta=DELTA)
+        if kind == "Gaussian"
+        else together
+    )
 
 
 def calibrated(kind):
     """The release of least noise that OpenDP's own search finds within the budget, and the noise's deviation in sensitivities."""
     budget = (EPSILON, DELTA) if kind == "Gaussian" else EPSILON
-    scale = dp.binary_search_param(lambda scale: opendp_release(kind, scale), d_in=1, d_out=budget, bounds=(1.0, 1e3))
+    scale = dp.binary_search_param(
+        lambda scale: opendp_release(kind, scale), d_in=1, d_out=budget, bounds=(1.0, 1e3)
+    )
     return opendp_release(kind, scale), scale * (1.0 if kind == "Gaussian" else math.sqrt(2.0))
 
 
@@ -55,15 +66,22 @@ def test_less_noise_than_opendp_on_the_same_release():
     made = mechanism(plan)
     table = pa.table({"x": values})
     done = [
-        release(plan, table=table, prepared=made, entropy=InsecureSeededEntropy(seed), not_private=True) for seed in range(TRIALS)
+        release(
+            plan, table=table, prepared=made, entropy=InsecureSeededEntropy(seed), not_private=True
+        )
+        for seed in range(TRIALS)
     ]
-    drawn = [[row.value for row in one.rows[: len(asked)]] for one in done]  # the checks come after what is asked for
+    drawn = [
+        [row.value for row in one.rows[: len(asked)]] for one in done
+    ]  # the checks come after what is asked for
     stated = np.array([row.noise_std for row in done[0].rows[: len(asked)]]) / units
     ours = np.sqrt(np.mean(np.square((np.array(drawn) - truth) / units), axis=0))
     np.testing.assert_allclose(ours, stated, rtol=0.25)
     for kind in ("Gaussian", "Laplace"):
         measurement, deviation = calibrated(kind)
-        theirs = np.array([measurement(values.tolist()) for _ in range(THEIR_TRIALS)], dtype=np.float64)
+        theirs = np.array(
+            [measurement(values.tolist()) for _ in range(THEIR_TRIALS)], dtype=np.float64
+        )
         theirs = np.sqrt(np.mean(np.square((theirs - truth) / units), axis=0))
         np.testing.assert_allclose(theirs, deviation, rtol=0.2)
         assert np.all(stated < deviation)

@@ -63,10 +63,17 @@ def test_patients_of_the_clinic_are_counted_once_and_unreadable_values_first():
         *_, by_ward, counted = run._counted(plan, opened, made, lambda stage, done: None)
     finally:
         opened.close()
-    told = dict(zip([(one.kind, one.group) for one in checks(plan, made)][1:], counted[()], strict=True))
+    told = dict(
+        zip([(one.kind, one.group) for one in checks(plan, made)][1:], counted[()], strict=True)
+    )
     patients = visits().values()
-    words = [any(is_word(row[name]) for row in mine for name in ("age", "stay")) for mine in patients]
-    clipped = [any(is_beyond(row["stay"], 0, 20) or is_beyond(row["age"], 0, 100) for row in mine) for mine in patients]
+    words = [
+        any(is_word(row[name]) for row in mine for name in ("age", "stay")) for mine in patients
+    ]
+    clipped = [
+        any(is_beyond(row["stay"], 0, 20) or is_beyond(row["age"], 0, 100) for row in mine)
+        for mine in patients
+    ]
     wards = [{row["ward"].strip().lower() for row in mine} for mine in patients]
     inside = [len(mine & {"north", "south", "west"}) for mine in wards]
     many = [len(mine) > 4 or groups > 2 for mine, groups in zip(patients, inside, strict=True)]
@@ -89,7 +96,9 @@ def test_most_values_clipped_is_said_before_the_numbers():
     (row,) = [row for row in done.rows if (row.kind, row.group) == ("clipped", "stay")]
     low, _high = share(done.plan, done.rows, row)
     assert low > 0.5
-    assert row.value <= truth + row.half_width  # who is counted under another check is not counted here
+    assert (
+        row.value <= truth + row.half_width
+    )  # who is counted under another check is not counted here
     (said,) = done.cautions
     assert "a value in stay beyond its bounds" in said
     assert "about 1,5" in said
@@ -125,8 +134,16 @@ def test_the_page_tells_the_bounds_the_shares_and_the_ledger(tmp_path):
         assert part in page
     content = json.loads(done.to_json())
     assert content["ledger"]["head"] == head
-    assert content["bounds"]["columns"][1] == {"column": "stay", "lower": 0.0, "upper": 20.0, "pitch": 0.1, "missing": "drop"}
-    assert [one["statistic"] for one in content["bounds"]["shares"]] == [row.statistic for row in done.rows if row.kind in CHECKS]
+    assert content["bounds"]["columns"][1] == {
+        "column": "stay",
+        "lower": 0.0,
+        "upper": 20.0,
+        "pitch": 0.1,
+        "missing": "drop",
+    }
+    assert [one["statistic"] for one in content["bounds"]["shares"]] == [
+        row.statistic for row in done.rows if row.kind in CHECKS
+    ]
 
 
 def test_shares_come_from_published_numbers_alone():
@@ -134,7 +151,10 @@ def test_shares_come_from_published_numbers_alone():
     done = seeded(load_plan(CLINIC))
     for row in done.rows:
         if row.kind in CHECKS:
-            again = [Row(**{name: getattr(one, name) for name in Row.__dataclass_fields__}) for one in done.rows]
+            again = [
+                Row(**{name: getattr(one, name) for name in Row.__dataclass_fields__})
+                for one in done.rows
+            ]
             at = [one.as_dict() for one in done.rows].index(row.as_dict())
             assert share(done.plan, again, again[at]) == share(done.plan, done.rows, row)
             low, high = share(done.plan, done.rows, row)
@@ -158,12 +178,30 @@ def test_checks_move_what_is_asked_by_less_than_two_percent(monkeypatch):
 def test_results_have_a_column_for_each_key_and_whole_counts():
     done = seeded(load_plan(CLINIC))
     lines = list(csv.DictReader(done.to_csv().splitlines()))
-    assert list(lines[0])[:9] == ["statistic", "kind", "group", "ward", "read_first", "value", "lower", "upper", "noise_std"]
-    assert [line["ward"] for line in lines if line["statistic"] == "visits"] == ["north", "south", "west"]
+    assert list(lines[0])[:9] == [
+        "statistic",
+        "kind",
+        "group",
+        "ward",
+        "read_first",
+        "value",
+        "lower",
+        "upper",
+        "noise_std",
+    ]
+    assert [line["ward"] for line in lines if line["statistic"] == "visits"] == [
+        "north",
+        "south",
+        "west",
+    ]
     assert [line["ward"] for line in lines if line["kind"] == "other keys"] == ["all other keys"]
     counts = [line for line in lines if line["kind"] in ("count", "persons", *CHECKS)]
-    assert all(line[name].lstrip("-").isdigit() for line in counts for name in ("value", "lower", "upper"))
-    assert all(float(line["lower"]) <= float(line["value"]) <= float(line["upper"]) for line in lines)
+    assert all(
+        line[name].lstrip("-").isdigit() for line in counts for name in ("value", "lower", "upper")
+    )
+    assert all(
+        float(line["lower"]) <= float(line["value"]) <= float(line["upper"]) for line in lines
+    )
     frame = done.to_pandas()
     assert frame.loc[frame["statistic"] == "visits", "ward"].tolist() == ["north", "south", "west"]
 
@@ -173,7 +211,15 @@ def test_a_key_called_like_a_column_of_the_results():
 
     from leastnoise.releases.plan import Plan, Statistic
 
-    plan = Plan("p", None, "add/remove", (Statistic("count", group_by={"value": ["a"]}),), 1.0, 1e-6, one_row_per_person=True)
+    plan = Plan(
+        "p",
+        None,
+        "add/remove",
+        (Statistic("count", group_by={"value": ["a"]}),),
+        1.0,
+        1e-6,
+        one_row_per_person=True,
+    )
     done = seeded(plan, table=pa.table({"value": ["a"] * 40}))
     (line, *_) = csv.DictReader(done.to_csv().splitlines())
     assert line["value (key)"] == "a"
@@ -188,23 +234,45 @@ def test_rows_that_the_bound_of_a_group_leaves_out_are_counted():
     from leastnoise.releases.sensitivity import blocks
     from leastnoise.releases.table import aggregate
 
-    visits = [("p1", "a")] * 3 + [("p2", "a"), ("p2", "b")] + [("p3", "a"), ("p3", "b"), ("p3", "c")] + [("p4", "x")] * 3
+    visits = (
+        [("p1", "a")] * 3
+        + [("p2", "a"), ("p2", "b")]
+        + [("p3", "a"), ("p3", "b"), ("p3", "c")]
+        + [("p4", "x")] * 3
+    )
     table = pa.table({"id": [person for person, _ in visits], "g": [group for _, group in visits]})
 
     def counted(**limits):
         by_group = Statistic("count", group_by={"g": ["a", "b", "c"]})
-        plan = Plan("p", None, "add/remove", (by_group,), 1.0, 1e-6, person="id", rows_per_person=4, **limits)
+        plan = Plan(
+            "p",
+            None,
+            "add/remove",
+            (by_group,),
+            1.0,
+            1e-6,
+            person="id",
+            rows_per_person=4,
+            **limits,
+        )
         opened = open_table(plan, table)
         try:
             whole = aggregate(plan, opened, blocks(plan)[-1])[()]
         finally:
             opened.close()
-        (cell,) = [check for check in checks(plan, mechanism(plan)) if check.of.measure == "left out" and check.of.group_by]
+        (cell,) = [
+            check
+            for check in checks(plan, mechanism(plan))
+            if check.of.measure == "left out" and check.of.group_by
+        ]
         return cell.group, whole[blocks(plan)[-1].answers.index(cell.of)]
 
     assert counted(groups_per_person=3, rows_per_group=2) == ("more than 2 rows in a group of g", 1)
     assert counted(groups_per_person=2) == ("more than 2 groups of g", 1)
-    assert counted(groups_per_person=2, rows_per_group=2) == ("more than 2 groups of g, or more than 2 rows in one", 2)
+    assert counted(groups_per_person=2, rows_per_group=2) == (
+        "more than 2 groups of g, or more than 2 rows in one",
+        2,
+    )
 
 
 def test_where_one_row_is_one_person_shares_are_of_rows():
@@ -213,7 +281,9 @@ def test_where_one_row_is_one_person_shares_are_of_rows():
     from leastnoise.releases.plan import Plan, Statistic
 
     mean = Statistic("mean", column="x", lower=0, upper=1, pitch=1, missing="drop")
-    plan = Plan("p", None, "add/remove", (mean, Statistic("count")), 2.0, 1e-6, one_row_per_person=True)
+    plan = Plan(
+        "p", None, "add/remove", (mean, Statistic("count")), 2.0, 1e-6, one_row_per_person=True
+    )
     done = seeded(plan, table=pa.table({"x": [0.0, 5.0] * 1000}))
     assert "a share of the persons is a share of the rows" in done.to_html()
     (row,) = [row for row in done.rows if row.kind == "clipped"]
@@ -231,11 +301,18 @@ def published(done):
     records = list(csv.DictReader(done.to_csv().splitlines()))
     content = json.loads(done.to_json())
     ends = {
-        (one["statistic"], one["group"]): (float(one["lower"]), float(one["upper"])) for one in records if one["kind"] in CHECKS
+        (one["statistic"], one["group"]): (float(one["lower"]), float(one["upper"]))
+        for one in records
+        if one["kind"] in CHECKS
     }
-    told = {(one["statistic"], one["group"]): (one["lower"], one["upper"]) for one in content["statistics"]}
+    told = {
+        (one["statistic"], one["group"]): (one["lower"], one["upper"])
+        for one in content["statistics"]
+    }
     assert all(told[name] == ends[name] for name in ends)
-    shares = {(one["statistic"], one["group"]): one["between"] for one in content["bounds"]["shares"]}
+    shares = {
+        (one["statistic"], one["group"]): one["between"] for one in content["bounds"]["shares"]
+    }
     notes = {(one["statistic"], one["group"]): one["note"] for one in records}
     return ends, shares, notes
 
@@ -254,7 +331,9 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
     statistics = (
         Statistic("persons"),
         Statistic("count", name="flights", group_by={"month": [1, 2, 3]}),
-        Statistic("mean", name="air", column="air_time", lower=0, upper=200, pitch=1, missing="drop"),
+        Statistic(
+            "mean", name="air", column="air_time", lower=0, upper=200, pitch=1, missing="drop"
+        ),
     )
     unit = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 2}
     done = seeded(Plan("f", None, "add/remove", statistics, 8.0, 1e-6, **unit), seed, table=flights)
@@ -263,9 +342,13 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
         fleet.setdefault(flight["tailnum"], []).append(flight)
     own = list(fleet.values())
     true = {
-        ("persons with other keys", "month"): sum(any(f["month"] > 3 for f in mine) for mine in own),
+        ("persons with other keys", "month"): sum(
+            any(f["month"] > 3 for f in mine) for mine in own
+        ),
         ("persons with an unreadable value", "air_time"): 0,
-        ("persons with a clipped value", "air_time"): sum(any((f["air_time"] or 0) > 200 for f in mine) for mine in own),
+        ("persons with a clipped value", "air_time"): sum(
+            any((f["air_time"] or 0) > 200 for f in mine) for mine in own
+        ),
         ("persons with rows left out", "more than 20 rows"): sum(len(mine) > 20 for mine in own),
         ("persons with rows left out", "more than 2 groups of month"): sum(
             len({f["month"] for f in mine} & {1, 2, 3}) > 2 for mine in own
@@ -283,13 +366,19 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
     assert row.value + 2 * row.half_width < 317
     assert row.in_words().startswith("0 to 4")
     page = plainly(done.to_html())
-    assert "Where a range stands in the place of a ±, a line may be about persons who are counted under another line" in page
+    assert (
+        "Where a range stands in the place of a ±, a line may be about persons who are counted under another line"
+        in page
+    )
     assert f"persons with more than 20 rows what is more is left out {row.in_words()} –" in page
     keys, hidden = done.cautions
     assert "persons have a key in month that is none of the declared ones" in keys
     assert "or more than 20 rows, or more than 2 groups of month, cannot be told" in hidden
     assert "are counted as having a key in month that is none of the declared ones" in hidden
-    lines = {(one["statistic"], one["group"]): one["read_first"] for one in csv.DictReader(done.to_csv().splitlines())}
+    lines = {
+        (one["statistic"], one["group"]): one["read_first"]
+        for one in csv.DictReader(done.to_csv().splitlines())
+    }
     assert hidden in lines["air", ""]
     assert lines["persons", ""] == ""
 
@@ -306,8 +395,12 @@ def test_a_bound_that_leaves_out_a_quarter_of_the_rows_says_so():
     done = seeded(plan, table=pa.table({"who": who}))
     (sentence,) = done.cautions
     assert "have more than 2 rows, and what is more than that is left out" in sentence
-    assert {line["statistic"]: line["read_first"] for line in csv.DictReader(done.to_csv().splitlines())}["visits"] == sentence
-    few = [i for i in range(4000) for _ in range(6 if i % 40 == 0 else 2)]  # one in forty: what a bound is for
+    assert {
+        line["statistic"]: line["read_first"] for line in csv.DictReader(done.to_csv().splitlines())
+    }["visits"] == sentence
+    few = [
+        i for i in range(4000) for _ in range(6 if i % 40 == 0 else 2)
+    ]  # one in forty: what a bound is for
     assert seeded(plan, table=pa.table({"who": few})).cautions == ()
 
 
@@ -318,8 +411,13 @@ def test_words_in_one_column_hide_what_is_clipped_in_another():
     from leastnoise.releases.plan import Plan, Statistic
 
     stated = {"lower": 0, "upper": 10, "pitch": 1, "missing": "drop"}
-    means = (Statistic("mean", name="x", column="x", **stated), Statistic("mean", name="y", column="y", **stated))
-    plan = Plan("f", None, "add/remove", (Statistic("count"), *means), 2.0, 1e-6, one_row_per_person=True)
+    means = (
+        Statistic("mean", name="x", column="x", **stated),
+        Statistic("mean", name="y", column="y", **stated),
+    )
+    plan = Plan(
+        "f", None, "add/remove", (Statistic("count"), *means), 2.0, 1e-6, one_row_per_person=True
+    )
     table = pa.table({"x": ["word"] * 3800 + ["1"] * 200, "y": [50.0] * 4000})
     done = seeded(plan, table=table)
     true = {
@@ -332,13 +430,19 @@ def test_words_in_one_column_hide_what_is_clipped_in_another():
     for name, number in true.items():
         assert ends[name][0] <= number <= ends[name][1], name
         assert shares[name][0] <= number / 4000 <= shares[name][1], name
-    assert shares["persons with a clipped value", "x"][1] < 0.2  # words in x are not clipped, and those in y are few
+    assert (
+        shares["persons with a clipped value", "x"][1] < 0.2
+    )  # words in x are not clipped, and those in y are few
     words, hidden = done.cautions
     assert "have a value in x that could not be read as a number" in words
     what = "a value in y that is no number, or a value in y beyond its bounds"
-    assert hidden.startswith(f"Whether most persons have {what}, cannot be told: each person is counted under one check only, and ")
+    assert hidden.startswith(
+        f"Whether most persons have {what}, cannot be told: each person is counted under one check only, and "
+    )
     assert "of about 4,001 are counted as having a value in x that is no number." in hidden
-    beside = {line["statistic"]: line["read_first"] for line in csv.DictReader(done.to_csv().splitlines())}
+    beside = {
+        line["statistic"]: line["read_first"] for line in csv.DictReader(done.to_csv().splitlines())
+    }
     assert beside["y"] == hidden
     assert beside["x"] == words
     # Two columns that are clipped hide each other, too. Rows that are the same have one digest: all of them are under y.
@@ -453,19 +557,32 @@ def test_a_few_in_each_of_many_columns_are_seen_together():
 
     stated = {"lower": 0, "upper": 1, "pitch": 1, "missing": "drop"}
     means = tuple(Statistic("mean", column=f"x{i}", **stated) for i in range(10))
-    plan = Plan("p", None, "add/remove", (Statistic("count"), *means), 1.0, 1e-6, one_row_per_person=True)
+    plan = Plan(
+        "p", None, "add/remove", (Statistic("count"), *means), 1.0, 1e-6, one_row_per_person=True
+    )
 
     def said(whole, each, half_width, clamped=False):
         name = "persons with an unreadable value"
         before = {"unprocessed": -each} if clamped else {}
         cells = [
-            Row(name, "unreadable", f"x{i}", each, 1.0, half_width, check=Answer("unreadable", column=f"x{i}"), **before)
+            Row(
+                name,
+                "unreadable",
+                f"x{i}",
+                each,
+                1.0,
+                half_width,
+                check=Answer("unreadable", column=f"x{i}"),
+                **before,
+            )
             for i in range(10)
         ]
         return cautions(plan, [Row("count", "count", "", whole, 1.0, 2.0), *cells])
 
     (together,) = said(4000.0, 380.0, 200.0)
-    assert together.sentence.startswith("3,800 ± 640 of about 4,000 persons have a value that could not be read as a number")
+    assert together.sentence.startswith(
+        "3,800 ± 640 of about 4,000 persons have a value that could not be read as a number"
+    )
     assert together.statistics(plan) == {one.name for one in means}
     assert said(40000.0, 19.0, 200.0) == ()
     assert said(40000.0, 250.0, 200.0, clamped=True) == ()  # numbers put at zero say nothing
@@ -487,7 +604,17 @@ def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant)
 
     by_ward = Statistic("count", group_by={"ward": ["a", "b", "c"]})
     statistics = (Statistic("persons"), by_ward)
-    plan = Plan("p", None, "add/remove", statistics, 1.0, 1e-6, person="id", rows_per_person=4, groups_per_person=2)
+    plan = Plan(
+        "p",
+        None,
+        "add/remove",
+        statistics,
+        1.0,
+        1e-6,
+        person="id",
+        rows_per_person=4,
+        groups_per_person=2,
+    )
     rate = 0.03
     law = LatticeNoise.from_weights([1.0], math.exp(-rate), domain="integer")
     width = law.interval(0.95)
@@ -497,8 +624,18 @@ def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant)
     for everybody, others, more in (draws[0] - draws[1]).astype(float):
         rows = [
             Row("persons", "persons", "", 1000.0 + everybody, law.std, width),
-            Row("o", "other keys", "ward", 1000.0 + others, law.std, width, check=Answer("other keys", group_by=by_ward.group_by)),
-            Row("l", "left out", "more than 4 rows", more, law.std, width, check=Answer("left out")),
+            Row(
+                "o",
+                "other keys",
+                "ward",
+                1000.0 + others,
+                law.std,
+                width,
+                check=Answer("other keys", group_by=by_ward.group_by),
+            ),
+            Row(
+                "l", "left out", "more than 4 rows", more, law.std, width, check=Answer("left out")
+            ),
         ]
         _, keys, hidden = with_hidden(plan, rows)
         assert (keys.is_hidden, hidden.is_hidden) == (False, True)
@@ -515,4 +652,7 @@ def test_a_public_number_of_values_is_no_number_of_persons_where_others_are_drop
     stated = {"column": "x", "lower": 0, "upper": 1, "pitch": 1, "public_n": 500}
     for missing, known in (("drop", None), (0, (500.0, 0.0))):
         mean = Statistic("mean", missing=missing, **stated)
-        assert persons(Plan("p", None, "add/remove", (mean,), 1.0, 1e-6, one_row_per_person=True), []) == known
+        assert (
+            persons(Plan("p", None, "add/remove", (mean,), 1.0, 1e-6, one_row_per_person=True), [])
+            == known
+        )

@@ -89,7 +89,9 @@ def database(path, *statements):
 def test_a_plan_cannot_make_the_engine_load_an_extension(tmp_path, listener):
     """The view needs an extension; the URL says from which server to fetch it, signed by nobody."""
     port, calls = listener
-    path = database(tmp_path / "t.duckdb", "CREATE VIEW v AS SELECT * FROM (VALUES (1)) t(a) WHERE a < 2")
+    path = database(
+        tmp_path / "t.duckdb", "CREATE VIEW v AS SELECT * FROM (VALUES (1)) t(a) WHERE a < 2"
+    )
     options = "allow_unsigned_extensions=true&autoinstall_known_extensions=true&autoload_known_extensions=true"
     url = f"duckdb://{path}?extensions=inet&{options}&custom_extension_repository=http://127.0.0.1:{port}"
     url = f"{url}&autoinstall_extension_repository=http://127.0.0.1:{port}"
@@ -138,7 +140,9 @@ def test_a_plan_cannot_make_the_engine_load_an_extension(tmp_path, listener):
 )
 def test_only_known_engines_and_options_are_allowed(url, here, monkeypatch):
     for engine in ("duckdb", "postgres", "pyspark"):
-        monkeypatch.setattr(getattr(ibis, engine), "connect", lambda *given, **named: pytest.fail("connected"))
+        monkeypatch.setattr(
+            getattr(ibis, engine), "connect", lambda *given, **named: pytest.fail("connected")
+        )
     monkeypatch.setattr(ibis, "connect", lambda *given, **named: pytest.fail("connected"))
     with pytest.raises(LeastNoiseError) as caught:
         Connection(url, "t")
@@ -156,11 +160,26 @@ def test_what_a_url_of_postgres_may_say():
         "postgresql://st%40ff:p%2Fw@db.example:6000/clinic/visits?sslmode=verify-full&sslrootcert=/ca.pem&connect_timeout=5"
     ).told
     assert told == {
-        **{"user": "st@ff", "password": "p/w", "host": "db.example", "port": "6000", "dbname": "clinic", "schema": "visits"},
+        **{
+            "user": "st@ff",
+            "password": "p/w",
+            "host": "db.example",
+            "port": "6000",
+            "dbname": "clinic",
+            "schema": "visits",
+        },
         **{"sslmode": "verify-full", "sslrootcert": "/ca.pem", "connect_timeout": "5"},
     }
-    keys = address("postgres:///?host=/run/postgresql&port=5433&user=me&dbname=clinic&application_name=x").told
-    assert keys == {"host": "/run/postgresql", "port": "5433", "user": "me", "dbname": "clinic", "application_name": "x"}
+    keys = address(
+        "postgres:///?host=/run/postgresql&port=5433&user=me&dbname=clinic&application_name=x"
+    ).told
+    assert keys == {
+        "host": "/run/postgresql",
+        "port": "5433",
+        "user": "me",
+        "dbname": "clinic",
+        "application_name": "x",
+    }
     assert address("spark://").told == address("pyspark://").told == {}
 
 
@@ -201,8 +220,16 @@ def test_every_connection_is_locked(tmp_path, listener):
     (tmp_path / "t.csv").write_text("a\n1\n", encoding="utf-8")
     pyarrow.parquet.write_table(pa.table({"a": [1]}), tmp_path / "t.parquet")
     wanted = {
-        **{"enable_external_access": "false", "lock_configuration": "true", "allow_community_extensions": "false"},
-        **{"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "allow_unsigned_extensions": "false"},
+        **{
+            "enable_external_access": "false",
+            "lock_configuration": "true",
+            "allow_community_extensions": "false",
+        },
+        **{
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_unsigned_extensions": "false",
+        },
         **{"python_enable_replacements": "false", "allow_persistent_secrets": "false"},
     }
     sources = [
@@ -234,7 +261,9 @@ def test_every_connection_is_locked(tmp_path, listener):
     assert not calls
 
 
-@pytest.mark.parametrize("source", [Connection("duckdb://missing.db", "t"), DuckDBTable("missing.db", "t")])
+@pytest.mark.parametrize(
+    "source", [Connection("duckdb://missing.db", "t"), DuckDBTable("missing.db", "t")]
+)
 def test_opening_a_source_makes_no_file(source, here):
     with pytest.raises(PlanError, match="There is no file"):
         open_table(counting(source))
@@ -264,7 +293,9 @@ def test_csv_files_may_be_compressed(tmp_path):
     for name in ("t.csv.gz", "t[0].csv.GZ"):
         with gzip.open(tmp_path / name, "wt", encoding="utf-8") as file:
             file.write("a,b\n1,2\n3,4\n")
-        assert integers(counting(CsvFile(str(tmp_path / name)), group_by={"b": ["4"]})) == [{("4",): (1,), ("other",): (1,)}]
+        assert integers(counting(CsvFile(str(tmp_path / name)), group_by={"b": ["4"]})) == [
+            {("4",): (1,), ("other",): (1,)}
+        ]
     (tmp_path / "cut.csv.gz").write_bytes((tmp_path / "t.csv.gz").read_bytes()[:12])
     with pytest.raises(PlanError, match="does not name its columns"):
         open_table(counting(CsvFile(str(tmp_path / "cut.csv.gz"))))
@@ -273,14 +304,21 @@ def test_csv_files_may_be_compressed(tmp_path):
 def test_a_file_without_line_ends_is_not_read_to_its_end_for_its_names(tmp_path, monkeypatch):
     monkeypatch.setattr(tables_module, "_LONGEST_HEADER", 10)
     (tmp_path / "long.csv").write_text("a" * 100, encoding="utf-8")
-    with pytest.raises(PlanError, match=r"no column 'z'; its first line names 1, and none is like it"):
+    with pytest.raises(
+        PlanError, match=r"no column 'z'; its first line names 1, and none is like it"
+    ):
         open_table(counting(CsvFile(str(tmp_path / "long.csv")), group_by={"z": ["1"]}))
 
 
 def test_a_python_variable_is_no_table(tmp_path):
     ln_secret = pa.table({"a": ["SECRET"] * 7})
     path = tmp_path / "t.duckdb"
-    database(path, "CREATE TABLE ln_secret AS SELECT 'x' AS a", "CREATE VIEW v AS SELECT * FROM ln_secret", "DROP TABLE ln_secret")
+    database(
+        path,
+        "CREATE TABLE ln_secret AS SELECT 'x' AS a",
+        "CREATE VIEW v AS SELECT * FROM ln_secret",
+        "DROP TABLE ln_secret",
+    )
     with pytest.raises(EngineError):
         integers(counting(DuckDBTable(str(path), "v")))
     assert ln_secret.num_rows == 7
@@ -306,7 +344,9 @@ def test_the_source_of_noise_cannot_be_changed_in_place():
         object.__setattr__(OperatingSystemEntropy(), "take", bytes)
 
 
-@pytest.mark.parametrize("source", [Zeros(), Heir(), InsecureSeededEntropy(1)], ids=lambda source: type(source).__name__)
+@pytest.mark.parametrize(
+    "source", [Zeros(), Heir(), InsecureSeededEntropy(1)], ids=lambda source: type(source).__name__
+)
 def test_another_source_of_noise_needs_leave_and_is_written_on_everything(source, tmp_path):
     plan, frame = counting(), pa.table({"a": [1] * 40})
     with Ledger(tmp_path / "ledger") as ledger:
@@ -354,7 +394,11 @@ def test_a_plan_on_postgres_with_the_usual_keys(tmp_path):
         assert integers(counting(Connection(keys, "t"))) == [{(): (7,)}]
         # A name of a database is a name, and no second list of options.
         with pytest.raises(EngineError):
-            integers(counting(Connection(f"postgresql://127.0.0.1:{port}/dbname=postgres%20user=steward", "t")))
+            integers(
+                counting(
+                    Connection(f"postgresql://127.0.0.1:{port}/dbname=postgres%20user=steward", "t")
+                )
+            )
 
 
 @pytest.mark.engines
@@ -402,7 +446,11 @@ def test_a_session_of_spark_that_a_plan_needs_leaves_nothing_behind(tmp_path):
     (place / "plan.toml").write_text(plan, encoding="utf-8")
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, "-c", NEW_SESSION, str(scratch)], cwd=place, env=environment, capture_output=True, text=True
+        [sys.executable, "-c", NEW_SESSION, str(scratch)],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     said, left = done.stdout.strip().splitlines()[-2:]
@@ -431,12 +479,17 @@ def test_what_is_no_header_is_not_shown(content, tmp_path):
 def test_another_delimiter_is_asked_for(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("id;ward;note\n1;north;x\n", encoding="utf-8")
-    with pytest.raises(PlanError, match=r"no column 'ward'; its first line names 1, .* Declare delimiter = ';' if that"):
+    with pytest.raises(
+        PlanError,
+        match=r"no column 'ward'; its first line names 1, .* Declare delimiter = ';' if that",
+    ):
         integers(counting(CsvFile(str(path)), group_by={"ward": ["north"]}))
 
 
 def test_a_name_that_is_nearly_right_is_shown(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("id,Ward ,note\n1,north,x\n", encoding="utf-8")
-    with pytest.raises(PlanError, match="no column 'ward'; its first line names 3, like it: 'Ward '"):
+    with pytest.raises(
+        PlanError, match="no column 'ward'; its first line names 3, like it: 'Ward '"
+    ):
         integers(counting(CsvFile(str(path)), group_by={"ward": ["north"]}))

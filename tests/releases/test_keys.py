@@ -21,7 +21,9 @@ from releases import dirty_keys, engines, three_sets  # noqa: E402
 from releases import real_tables as real  # noqa: E402
 
 ALONE = {"one_row_per_person": True}
-HEART = pytest.mark.skipif(not three_sets.HEART.exists(), reason="the heart data set is not beside the repository")
+HEART = pytest.mark.skipif(
+    not three_sets.HEART.exists(), reason="the heart data set is not beside the repository"
+)
 
 
 def released(statistics, source=None, table=None, epsilon=1.0, seed=1, **more):
@@ -41,16 +43,24 @@ AIRCRAFT = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 2}
 
 
 @pytest.mark.parametrize(
-    ("declared", "is_same"), [([1, 2, 3], True), (["1.0", "2.0", "3.0"], True), (["1", "2", "3"], False)], ids=str
+    ("declared", "is_same"),
+    [([1, 2, 3], True), (["1.0", "2.0", "3.0"], True), (["1", "2", "3"], False)],
+    ids=str,
 )
 def test_flights_by_month_written_with_a_point(tmp_path, declared, is_same):
     """The file says 1.0, as a frame with a missing value writes whole numbers; `month = [1, 2, 3]` is meant."""
     from leastnoise.releases.source import CsvFile
 
     table = real.flights(10)
-    written = table.set_column(table.column_names.index("month"), "month", pa.array([f"{m}.0" for m in table["month"].to_pylist()]))
+    written = table.set_column(
+        table.column_names.index("month"),
+        "month",
+        pa.array([f"{m}.0" for m in table["month"].to_pylist()]),
+    )
     by_month = Statistic("count", name="flights", group_by={"month": declared})
-    path = real.as_csv(written.filter(pa.compute.less_equal(table["month"], 3)), tmp_path / "flights.csv")
+    path = real.as_csv(
+        written.filter(pa.compute.less_equal(table["month"], 3)), tmp_path / "flights.csv"
+    )
     done = released((Statistic("count"), by_month), CsvFile(path), epsilon=1.0, **ALONE)
     true = Counter(table["month"].to_pylist())
     found = numbers(done)
@@ -58,14 +68,19 @@ def test_flights_by_month_written_with_a_point(tmp_path, declared, is_same):
         row = found["flights", f"month = {key}"]
         assert abs(row.value - (true[month] if is_same else 0)) <= 2 * row.half_width
     (*cautions,) = done.cautions
-    assert ["rows have a key in month that is none of the declared ones" in said for said in cautions] == [True] * (not is_same)
+    assert [
+        "rows have a key in month that is none of the declared ones" in said for said in cautions
+    ] == [True] * (not is_same)
 
 
 @HEART
 @pytest.mark.parametrize("declared", [[0, 1], [0.0, 1.0], ["0.0", "1.0"]], ids=str)
 def test_the_heart_data_by_sex(declared):
     """The file says 1.0 and 0.0. `sex = [0, 1]` published noise around 0 and 0; the truth is 97 and 206."""
-    done = released((Statistic("count", name="patients", group_by={"sex": declared}),), three_sets.source("heart", None))
+    done = released(
+        (Statistic("count", name="patients", group_by={"sex": declared}),),
+        three_sets.source("heart", None),
+    )
     found = numbers(done)
     titles = ["0.0", "1.0"] if isinstance(declared[0], str) else ["0", "1"]
     for title, truth in zip(titles, (97, 206), strict=True):
@@ -79,7 +94,10 @@ def test_the_heart_data_by_sex(declared):
 
 @HEART
 def test_keys_that_no_row_has_are_said_before_the_numbers(tmp_path):
-    done = released((Statistic("count", name="patients", group_by={"sex": ["0", "1"]}),), three_sets.source("heart", None))
+    done = released(
+        (Statistic("count", name="patients", group_by={"sex": ["0", "1"]}),),
+        three_sets.source("heart", None),
+    )
     other = numbers(done)["rows with other keys", "sex"]
     assert abs(other.value - 303) <= 2 * other.half_width
     (said,) = done.cautions
@@ -108,12 +126,20 @@ def test_the_terminal_says_it_before_the_numbers(tmp_path):
     assert shown.output.index("Before you read the numbers: ") < shown.output.index("± 95 %")
 
 
-@pytest.mark.parametrize(("match", "north"), [("exact", 400), ("trim", 700), ("casefold", 1000)], ids=["exact", "trim", "casefold"])
+@pytest.mark.parametrize(
+    ("match", "north"),
+    [("exact", 400), ("trim", 700), ("casefold", 1000)],
+    ids=["exact", "trim", "casefold"],
+)
 def test_capitals_and_trailing_blanks(match, north):
     """Wards as three secretaries type them."""
-    wards = ["north"] * 400 + ["north "] * 300 + ["North"] * 200 + ["NORTH\t"] * 100 + ["south"] * 500
+    wards = (
+        ["north"] * 400 + ["north "] * 300 + ["North"] * 200 + ["NORTH\t"] * 100 + ["south"] * 500
+    )
     keys = {"ward": {"values": ["north", "south"], "match": match}}
-    done = released((Statistic("count", name="visits", group_by=keys),), table=pa.table({"ward": wards}))
+    done = released(
+        (Statistic("count", name="visits", group_by=keys),), table=pa.table({"ward": wards})
+    )
     found = numbers(done)
     for group, truth in (("ward = north", north), ("ward = south", 500)):
         assert abs(found["visits", group].value - truth) <= 2 * found["visits", group].half_width
@@ -138,9 +164,13 @@ def test_a_column_of_words_that_is_averaged(tmp_path):
     assert "statistics of this column have 5 in its place" in said  # and are about nobody's dose
     assert "about the others" not in said
     dropped = Statistic("mean", name="known", **{**dose, "missing": "drop"})
-    (both,) = released((mean, dropped, Statistic("count")), CsvFile(str(tmp_path / "doses.csv"))).cautions
+    (both,) = released(
+        (mean, dropped, Statistic("count")), CsvFile(str(tmp_path / "doses.csv"))
+    ).cautions
     assert "left out of some statistics of this column, and counts as 5 in others" in both
-    (others,) = released((dropped, Statistic("count")), CsvFile(str(tmp_path / "doses.csv"))).cautions
+    (others,) = released(
+        (dropped, Statistic("count")), CsvFile(str(tmp_path / "doses.csv"))
+    ).cautions
     assert "statistics of this column are about the others" in others
 
 
@@ -149,10 +179,14 @@ def test_a_column_of_carriers_that_is_averaged(tmp_path):
     from leastnoise.releases.source import CsvFile
 
     table = real.flights(10)
-    carrier = Statistic("mean", name="carrier", column="carrier", lower=0, upper=10, pitch=1, missing="drop")
+    carrier = Statistic(
+        "mean", name="carrier", column="carrier", lower=0, upper=10, pitch=1, missing="drop"
+    )
     by_month = Statistic("count", name="flights", group_by={"month": [1, 2, 3]})
     path = real.as_csv(table, tmp_path / "flights.csv")
-    done = released((Statistic("persons"), by_month, carrier), CsvFile(path), epsilon=8.0, **AIRCRAFT)
+    done = released(
+        (Statistic("persons"), by_month, carrier), CsvFile(path), epsilon=8.0, **AIRCRAFT
+    )
     aircraft = len(real.flights_of(table))
     words = numbers(done)["persons with an unreadable value", "carrier"]
     assert abs(words.value - aircraft) <= 2 * words.half_width
@@ -162,8 +196,12 @@ def test_a_column_of_carriers_that_is_averaged(tmp_path):
     assert other.value + other.half_width < len(elsewhere)  # where they are counted nobody is
     said, hidden = done.cautions
     assert "have a value in carrier that could not be read as a number" in said
-    assert "Whether most persons have a key in month that is none of the declared ones, or " in hidden
-    assert f"of about {aircraft} are counted as having a value in carrier that is no number" in hidden
+    assert (
+        "Whether most persons have a key in month that is none of the declared ones, or " in hidden
+    )
+    assert (
+        f"of about {aircraft} are counted as having a value in carrier that is no number" in hidden
+    )
     assert "What has another key is in no group." in hidden
     assert done.value("carrier") is None
 
@@ -171,8 +209,12 @@ def test_a_column_of_carriers_that_is_averaged(tmp_path):
 @HEART
 def test_a_check_that_can_see_nothing_says_so():
     """Ten means of 303 patients: words in a column would count as the middle, and 190 of them would not be seen."""
-    done = release(three_sets.plan("heart", None), entropy=InsecureSeededEntropy(1), not_private=True)
-    assert [row.group for row in done.rows if row.kind == "unreadable"] == list(three_sets.BOUNDS["heart"])
+    done = release(
+        three_sets.plan("heart", None), entropy=InsecureSeededEntropy(1), not_private=True
+    )
+    assert [row.group for row in done.rows if row.kind == "unreadable"] == list(
+        three_sets.BOUNDS["heart"]
+    )
     assert any("cannot be told" in said and "about 303" in said for said in done.cautions)
     dropped = Statistic("mean", column="chol", lower=100, upper=450, pitch=1, missing="drop")
     alone = released((dropped, Statistic("count")), three_sets.source("heart", None))
@@ -195,7 +237,11 @@ VISITS = (
 def visits(persons, typed):
     """Ten visits each; some of the persons have a ward that is typed otherwise in all of theirs."""
     ids = [f"p{i}" for i in range(persons) for _ in range(10)]
-    wards = ["North" if i < typed else ("north", "south")[i % 2] for i in range(persons) for _ in range(10)]
+    wards = [
+        "North" if i < typed else ("north", "south")[i % 2]
+        for i in range(persons)
+        for _ in range(10)
+    ]
     return pa.table({"id": ids, "ward": wards, "stay": [3.0] * len(ids)})
 
 
@@ -208,11 +254,26 @@ def test_other_keys_of_persons_with_many_rows_are_seen():
     (said,) = done.cautions
     assert "persons have a key in ward that is none of the declared ones" in said
     assert " of about 2,0" in said or " of about 1,9" in said
-    quiet = release(done.plan, table=visits(2000, 0), prepared=done.mechanism, entropy=InsecureSeededEntropy(1), not_private=True)
+    quiet = release(
+        done.plan,
+        table=visits(2000, 0),
+        prepared=done.mechanism,
+        entropy=InsecureSeededEntropy(1),
+        not_private=True,
+    )
     assert quiet.cautions == ()
     # Of 300 patients it can see nobody, and says so.
-    few = release(done.plan, table=visits(300, 90), prepared=done.mechanism, entropy=InsecureSeededEntropy(1), not_private=True)
-    assert any("Whether the keys in ward are the declared ones cannot be told" in said for said in few.cautions)
+    few = release(
+        done.plan,
+        table=visits(300, 90),
+        prepared=done.mechanism,
+        entropy=InsecureSeededEntropy(1),
+        not_private=True,
+    )
+    assert any(
+        "Whether the keys in ward are the declared ones cannot be told" in said
+        for said in few.cautions
+    )
     assert any("What has another key is in no group." in said for said in few.cautions)
 
 
@@ -223,7 +284,9 @@ def test_persons_with_other_keys_share_the_noise_of_the_checks(groupings, relati
     from leastnoise.releases import mechanism as module
     from leastnoise.releases.sensitivity import blocks
 
-    counts = tuple(Statistic("count", group_by={f"g{i}": ["a", "b", "c"]}) for i in range(groupings))
+    counts = tuple(
+        Statistic("count", group_by={f"g{i}": ["a", "b", "c"]}) for i in range(groupings)
+    )
     plan = Plan("g", None, relation, (Statistic("persons"), *counts), 1.0, 1e-6, **UNIT)
     for layout in module._layouts(blocks(plan), blocks(plan, joint=True)):
         assert layout.check_uses == (1 if relation == "add/remove" else 2)
@@ -235,14 +298,21 @@ def test_persons_with_other_keys_share_the_noise_of_the_checks(groupings, relati
 def test_a_free_cell_counts_persons_and_costs_nothing():
     """In one group each: a cell of the histogram more, in persons where the others are in rows."""
     by_ward = (Statistic("count", name="visits", group_by={"ward": ["north", "south"]}),)
-    done = released(by_ward, table=visits(500, 200), **{**UNIT, "rows_per_person": 5, "groups_per_person": 1})
+    done = released(
+        by_ward, table=visits(500, 200), **{**UNIT, "rows_per_person": 5, "groups_per_person": 1}
+    )
     found = numbers(done)
     # Who has rows in north and in North is in north alone, so the cell says whom it has.
-    other, declared = found["persons with other keys in no declared group", "ward"], found["visits", "ward = north"]
+    other, declared = (
+        found["persons with other keys in no declared group", "ward"],
+        found["visits", "ward = north"],
+    )
     assert abs(other.value - 200) <= 2 * other.half_width
     assert other.half_width == pytest.approx(declared.half_width / 5)
     (said,) = done.cautions
-    assert "persons in no declared group have a key in ward that is none of the declared ones" in said
+    assert (
+        "persons in no declared group have a key in ward that is none of the declared ones" in said
+    )
 
 
 def test_who_fills_up_their_rows_under_declared_keys_is_a_person_with_other_keys_all_the_same():
@@ -250,7 +320,17 @@ def test_who_fills_up_their_rows_under_declared_keys_is_a_person_with_other_keys
     from leastnoise.releases.table import aggregate
 
     by_ward = (Statistic("count", group_by={"ward": ["north", "south", "west"]}),)
-    plan = Plan("w", None, "add/remove", by_ward, 1.0, 1e-6, person="id", rows_per_person=2, groups_per_person=2)
+    plan = Plan(
+        "w",
+        None,
+        "add/remove",
+        by_ward,
+        1.0,
+        1e-6,
+        person="id",
+        rows_per_person=2,
+        groups_per_person=2,
+    )
     opened = open_table(plan, pa.table({"id": ["p"] * 6, "ward": ["north"] * 3 + ["North"] * 3}))
     try:
         counts = aggregate(plan, opened, blocks(plan)[0])
@@ -267,7 +347,15 @@ def test_other_keys_cost_nothing_where_a_person_is_in_one_group():
 
     from leastnoise.releases import mechanism as module
 
-    plan = Plan("g", None, "add/remove", (Statistic("count", group_by={"g": ["a", "b", "c"]}),), 1.0, 1e-6, **ALONE)
+    plan = Plan(
+        "g",
+        None,
+        "add/remove",
+        (Statistic("count", group_by={"g": ["a", "b", "c"]}),),
+        1.0,
+        1e-6,
+        **ALONE,
+    )
     made, asked = mechanism(plan), module.blocks(plan)
     bare = module._layouts([replace(asked[0], other=None)], [replace(asked[0], other=None)])
     assert module._best(bare, 1.0, 1e-6)[1].scale == pytest.approx(made.laws[0].noise.std, rel=1e-9)
@@ -283,11 +371,17 @@ PLANS = {
         Statistic("count", group_by={"g": [1, 2, 3]}),
     ),
     "ten sums": tuple(Statistic("sum", column=f"x{i}", **DROP) for i in range(10)),
-    "more sums than are drawn together": tuple(Statistic("sum", column=f"x{i}", **DROP) for i in range(120)),
+    "more sums than are drawn together": tuple(
+        Statistic("sum", column=f"x{i}", **DROP) for i in range(120)
+    ),
 }
 
 
-@pytest.mark.parametrize("unit", [ALONE, {"person": "id", "rows_per_person": 5, "groups_per_person": 3}], ids=["rows", "persons"])
+@pytest.mark.parametrize(
+    "unit",
+    [ALONE, {"person": "id", "rows_per_person": 5, "groups_per_person": 3}],
+    ids=["rows", "persons"],
+)
 @pytest.mark.parametrize("name", PLANS)
 def test_checks_cost_less_than_two_percent_of_accuracy(monkeypatch, name, unit):
     """Measured: 1.5 % for a few answers, 0.1 % for 120."""
@@ -307,7 +401,9 @@ def test_checks_cost_less_than_two_percent_of_accuracy(monkeypatch, name, unit):
 
 
 def test_the_preview_says_how_much_the_checks_can_see():
-    plan = Plan("p", None, "add/remove", PLANS["a mean by group beside a count"], 1.0, 1e-6, **ALONE)
+    plan = Plan(
+        "p", None, "add/remove", PLANS["a mean by group beside a count"], 1.0, 1e-6, **ALONE
+    )
     ahead = {row.statistic: row for row in outlook(plan, mechanism(plan))}
     assert ahead["rows with other keys: g"].half_width == ahead["count by g"].half_width
     assert 190 < ahead["persons with an unreadable value: x"].half_width < 210
@@ -351,7 +447,11 @@ def in_duckdb(collation=""):
     return stored
 
 
-@pytest.mark.parametrize("collation", ["", " COLLATE NOCASE", " COLLATE NOCASE.NOACCENT"], ids=["bytes", "case", "accents"])
+@pytest.mark.parametrize(
+    "collation",
+    ["", " COLLATE NOCASE", " COLLATE NOCASE.NOACCENT"],
+    ids=["bytes", "case", "accents"],
+)
 def test_dirty_keys_in_duckdb(collation):
     dirty_keys.agrees_with_the_slow_form(in_duckdb(collation))
 
@@ -360,11 +460,15 @@ def test_dirty_keys_in_frames():
     import polars
 
     dirty_keys.agrees_with_the_slow_form(dirty_keys.arrow, dirty_keys.EVERY)
-    dirty_keys.agrees_with_the_slow_form(lambda rows, schema: polars.from_arrow(dirty_keys.arrow(rows, schema)), seed=1)
+    dirty_keys.agrees_with_the_slow_form(
+        lambda rows, schema: polars.from_arrow(dirty_keys.arrow(rows, schema)), seed=1
+    )
 
 
 @pytest.mark.parametrize(
-    ("match", "unit"), list(zip(dirty_keys.MATCHES, dirty_keys.UNITS[1:], strict=True)), ids=dirty_keys.MATCHES
+    ("match", "unit"),
+    list(zip(dirty_keys.MATCHES, dirty_keys.UNITS[1:], strict=True)),
+    ids=dirty_keys.MATCHES,
 )
 def test_no_person_moves_more_than_derived(match, unit):
     """However coarse the matching is: a person's groups are counted after it."""
@@ -380,7 +484,9 @@ def spark():
 @pytest.fixture(scope="module")
 def postgres():
     with engines.postgres() as connected:
-        connected.raw_sql("CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        connected.raw_sql(
+            "CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
         connected.con.commit()
         yield connected
 
@@ -392,9 +498,14 @@ def postgres():
 def test_dirty_keys_in_postgres(postgres, kind):
     def stored(rows, schema):
         postgres.raw_sql("DROP TABLE IF EXISTS dirty")
-        postgres.raw_sql(f"CREATE TABLE dirty (id {kind}, word {kind}, x float8, n bigint, flag boolean)")
+        postgres.raw_sql(
+            f"CREATE TABLE dirty (id {kind}, word {kind}, x float8, n bigint, flag boolean)"
+        )
         with postgres.con.cursor() as cursor:
-            cursor.executemany("INSERT INTO dirty VALUES (%s, %s, %s, %s, %s)", [tuple(row.values()) for row in rows])
+            cursor.executemany(
+                "INSERT INTO dirty VALUES (%s, %s, %s, %s, %s)",
+                [tuple(row.values()) for row in rows],
+            )
         postgres.con.commit()
         return postgres.table("dirty")
 
@@ -411,7 +522,9 @@ def test_dirty_keys_in_spark(spark, collation):
 
     def stored(rows, schema):
         kinds = "id string, word string, x double, n bigint, flag boolean"
-        session.createDataFrame([tuple(row.values()) for row in rows], kinds).createOrReplaceTempView("raw_dirty")
+        session.createDataFrame(
+            [tuple(row.values()) for row in rows], kinds
+        ).createOrReplaceTempView("raw_dirty")
         text = f"SELECT id COLLATE {collation} AS id, word COLLATE {collation} AS word, x, n, flag FROM raw_dirty"
         session.sql(text).createOrReplaceTempView("dirty")
         return spark.table("dirty")
@@ -430,7 +543,9 @@ def test_labels_and_titles():
 
 
 def test_letters_whose_capital_is_another_letter():
-    capitals, small = case_variants(["straße", "ſ", "Ǆ"])  # ß has a capital of two letters; ſ is an old s
+    capitals, small = case_variants(
+        ["straße", "ſ", "Ǆ"]
+    )  # ß has a capital of two letters; ſ is an old s
     plain = {letter.upper(): letter for letter in "strae"}
     assert dict(zip(capitals, small, strict=True)) == {**plain, "ſ": "s", "Ǆ": "ǆ", "ǅ": "ǆ"}
 
@@ -449,6 +564,8 @@ def test_letters_whose_capital_is_another_letter():
     ids=str,
 )
 def test_keys_that_a_column_can_never_have_are_refused_before_a_row_is_read(column, declared, said):
-    plan = Plan("t", None, "add/remove", (Statistic("count", group_by={"g": declared}),), 1.0, 1e-6, **ALONE)
+    plan = Plan(
+        "t", None, "add/remove", (Statistic("count", group_by={"g": declared}),), 1.0, 1e-6, **ALONE
+    )
     with pytest.raises(PlanError, match=said):
         open_table(plan, pa.table({"g": column}))

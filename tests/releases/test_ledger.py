@@ -10,7 +10,12 @@ import pickle
 import pytest
 
 from leastnoise import LatticeNoise, PrivacyLoss, cube, discrete_gaussian, exact, gaussian, laplace
-from leastnoise.errors import BudgetExceededError, InvalidParameterError, LeastNoiseError, LedgerError
+from leastnoise.errors import (
+    BudgetExceededError,
+    InvalidParameterError,
+    LeastNoiseError,
+    LedgerError,
+)
 from leastnoise.releases.ledger import Entry, Ledger, Spend
 from leastnoise.storage import law_as_json
 
@@ -31,7 +36,12 @@ def test_a_release_in_one_piece_costs_its_tight_epsilon_under_either_rule(ledger
     tight = PrivacyLoss.of(LAW, 1.0).compose(10).epsilon(1e-6)
     preview = ledger.preview("patients", TEN)
     assert preview.allowed
-    assert (preview.epsilon_before, preview.epsilon_after, preview.simple_sum, preview.epsilon_if_fixed) == (
+    assert (
+        preview.epsilon_before,
+        preview.epsilon_after,
+        preview.simple_sum,
+        preview.epsilon_if_fixed,
+    ) == (
         0.0,
         tight,
         tight,
@@ -39,7 +49,9 @@ def test_a_release_in_one_piece_costs_its_tight_epsilon_under_either_rule(ledger
     )
     assert preview.last == (rule == "adaptive")  # its filter would be beyond the budget
     assert preview.remaining == (0.0 if preview.last else 1.75 - tight)
-    entry = ledger.spend("patients", TEN, plan_hash="plan", note="first", stamp="seeded", last=preview.last)
+    entry = ledger.spend(
+        "patients", TEN, plan_hash="plan", note="first", stamp="seeded", last=preview.last
+    )
     assert isinstance(entry, Entry)
     assert entry == ledger.entries("patients")[0]
     assert (entry.dataset, entry.plan_hash, entry.note, entry.stamp, entry.result_hash) == (
@@ -70,10 +82,17 @@ def test_what_is_refused_is_not_written(ledger, rule):
     ledger.spend("patients", [Spend(LAW, 1.0, 5)], plan_hash="plan")
     before = ledger.head
     asked = ledger.preview("patients", [Spend(LAW, 1.0, 20)])
-    with pytest.raises(BudgetExceededError, match=r"^The release is refused: 'patients' has spent epsilon=") as caught:
+    with pytest.raises(
+        BudgetExceededError, match=r"^The release is refused: 'patients' has spent epsilon="
+    ) as caught:
         ledger.spend("patients", [Spend(LAW, 1.0, 20)], plan_hash="plan")
     error = caught.value
-    assert (error.dataset, error.budget, error.spent, error.asked) == ("patients", 2.0, asked.epsilon_before, asked.epsilon_after)
+    assert (error.dataset, error.budget, error.spent, error.asked) == (
+        "patients",
+        2.0,
+        asked.epsilon_before,
+        asked.epsilon_after,
+    )
     assert ledger.head == before
     assert not asked.allowed
     assert asked.remaining == 0.0
@@ -116,7 +135,9 @@ def test_the_adaptive_rule_costs_more_than_tight_composition_and_less_than_the_s
 def test_a_batch_law_is_one_use(ledger):
     law = exact(cube(8.0, 10), delta=1e-6)
     ledger.open_dataset("patients", epsilon=1.0, delta=1e-6)
-    assert ledger.spend("patients", [Spend(law)], plan_hash="plan").epsilon_after == pytest.approx(0.83, abs=0.01)
+    assert ledger.spend("patients", [Spend(law)], plan_hash="plan").epsilon_after == pytest.approx(
+        0.83, abs=0.01
+    )
 
 
 def test_a_budget_is_declared_once(ledger):
@@ -124,7 +145,12 @@ def test_a_budget_is_declared_once(ledger):
     head = ledger.head
     assert ledger.open_dataset("patients", epsilon=1.0, delta=1e-6) == first
     assert ledger.head == head
-    for other in ({"epsilon": 1.1}, {"delta": 1e-7}, {"rule": "fixed in advance"}, {"orders": (5.0,)}):
+    for other in (
+        {"epsilon": 1.1},
+        {"delta": 1e-7},
+        {"rule": "fixed in advance"},
+        {"orders": (5.0,)},
+    ):
         with pytest.raises(LedgerError, match="declared already"):
             ledger.open_dataset("patients", **{"epsilon": 1.0, "delta": 1e-6, **other})
     assert ledger.head == head
@@ -190,7 +216,17 @@ def test_an_unknown_data_set_is_named(ledger):
 
 
 @pytest.mark.parametrize(
-    "name", ["Ärzte 2024", "病院", "🏥", "a'; DROP TABLE events; --", '"; DELETE FROM head', "%s {0} \\", "=1+1", "x" * 200]
+    "name",
+    [
+        "Ärzte 2024",
+        "病院",
+        "🏥",
+        "a'; DROP TABLE events; --",
+        '"; DELETE FROM head',
+        "%s {0} \\",
+        "=1+1",
+        "x" * 200,
+    ],
 )
 def test_any_plain_name_works(ledger, name):
     ledger.open_dataset(name, epsilon=1.0, delta=1e-6)
@@ -200,7 +236,9 @@ def test_any_plain_name_works(ledger, name):
     assert ledger.check().ok
     assert name in ledger.show()
     assert json.loads(ledger.export("json"))["datasets"][0]["name"] == name
-    assert next(csv.DictReader(io.StringIO(ledger.export("csv"))))["dataset"].removeprefix("'") == name
+    assert (
+        next(csv.DictReader(io.StringIO(ledger.export("csv"))))["dataset"].removeprefix("'") == name
+    )
 
 
 def test_two_spellings_of_one_name_are_one_data_set(ledger):
@@ -218,7 +256,9 @@ def test_names_that_look_the_same_are_not_two_data_sets(ledger, space):
         ledger.spend(f"clinic{space}2025", TEN, plan_hash="plan")
 
 
-@pytest.mark.parametrize("name", ["", " a", "a ", "a\nb", "a\0b", "\ud800", "x" * 201, None, 3, b"a", ["a"]], ids=repr)
+@pytest.mark.parametrize(
+    "name", ["", " a", "a ", "a\nb", "a\0b", "\ud800", "x" * 201, None, 3, b"a", ["a"]], ids=repr
+)
 def test_odd_names_are_refused(ledger, name):
     with pytest.raises(InvalidParameterError):
         ledger.open_dataset(name, epsilon=1.0, delta=1e-6)
@@ -256,7 +296,16 @@ def test_show(ledger):
     entry = ledger.spend("patients", TEN, plan_hash="plan", stamp="seeded")
     text = ledger.show()
     ledger.release_done(entry.id, "result")
-    for word in ("patients", "adaptive", "1e-06", " 2 ", "1.7431", "if laws fixed", "simple sum", "spent, seeded"):
+    for word in (
+        "patients",
+        "adaptive",
+        "1e-06",
+        " 2 ",
+        "1.7431",
+        "if laws fixed",
+        "simple sum",
+        "spent, seeded",
+    ):
         assert word in text
     assert "revealed, seeded" in ledger.show()
 
@@ -267,7 +316,9 @@ def test_export(ledger):
     content = json.loads(ledger.export())
     assert content["head"] == ledger.head
     assert content["entries"][0]["hash"] == entry.hash
-    assert content["entries"][0]["draws"] == [{"law_hash": entry.law_hash, "sensitivity": 1.0, "uses": 10}]
+    assert content["entries"][0]["draws"] == [
+        {"law_hash": entry.law_hash, "sensitivity": 1.0, "uses": 10}
+    ]
     rows = list(csv.DictReader(io.StringIO(ledger.export("csv"))))
     assert len(rows) == 1
     assert rows[0]["plan_hash"] == "'=plan"
@@ -288,7 +339,9 @@ def test_many_laws_leave_the_filter_as_fast_and_the_tight_number_out(ledger):
 
 def test_1000_releases_cost_the_same_each(ledger):
     ledger.open_dataset("patients", epsilon=1.5, delta=1e-6)
-    ledger._chain._connection.execute("PRAGMA synchronous = OFF")  # the disk is not what is tested here
+    ledger._chain._connection.execute(
+        "PRAGMA synchronous = OFF"
+    )  # the disk is not what is tested here
     for k in range(1000):
         entry = ledger.spend("patients", [Spend(gaussian(100.0))], plan_hash=f"{k}")
     exact_epsilon = PrivacyLoss.of(gaussian(100.0)).compose(1000).epsilon(1e-6)
@@ -301,9 +354,13 @@ def test_1000_releases_cost_the_same_each(ledger):
 
 def test_a_law_that_ends_too_soon_is_refused_with_the_reason(ledger):
     ledger.open_dataset("patients", epsilon=3.0, delta=1e-6)
-    ends = LatticeNoise.from_weights([1.0] * 4, None, domain="integer")  # a shift by one moves a seventh of it to where nothing was
+    ends = LatticeNoise.from_weights(
+        [1.0] * 4, None, domain="integer"
+    )  # a shift by one moves a seventh of it to where nothing was
     ledger.spend("patients", TEN, plan_hash="plan")
-    with pytest.raises(BudgetExceededError, match=r"has 5e-08 for failures, .* and this release needs 0\.14\.") as refused:
+    with pytest.raises(
+        BudgetExceededError, match=r"has 5e-08 for failures, .* and this release needs 0\.14\."
+    ) as refused:
         ledger.spend("patients", [Spend(ends)], plan_hash="plan")
     assert refused.value.asked == math.inf
     assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
@@ -314,7 +371,9 @@ def test_releases_for_different_neighbours_are_not_added_up(ledger):
     small = [Spend(laplace(40.0))]
     ledger.spend("patients", small, plan_hash="says nothing")
     ledger.spend("patients", small, plan_hash="first", relation="add/remove")
-    with pytest.raises(LedgerError, match="so far have relation = 'add/remove', this one relation = 'replace'"):
+    with pytest.raises(
+        LedgerError, match="so far have relation = 'add/remove', this one relation = 'replace'"
+    ):
         ledger.spend("patients", small, plan_hash="other", relation="replace")
     assert not ledger.preview("patients", small, relation="replace").allowed
     assert ledger.preview("patients", small, relation="add/remove").allowed

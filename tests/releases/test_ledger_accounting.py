@@ -22,7 +22,17 @@ from leastnoise import (
 from leastnoise.errors import InvalidParameterError
 from leastnoise.privacy.single import TableLoss
 from leastnoise.privacy.tables import single_loss
-from leastnoise.releases.accounting import FAILURES, Budget, Charge, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
+from leastnoise.releases.accounting import (
+    FAILURES,
+    Budget,
+    Charge,
+    Spend,
+    charge,
+    declared,
+    filter_epsilon,
+    nothing,
+    tight_epsilon,
+)
 from leastnoise.releases.foreign import loss_as_json, loss_from_json
 
 pytestmark = pytest.mark.portable
@@ -51,7 +61,13 @@ def worst_adversary(losses, allowed, epsilon):
     multiples of RATIO; the value is E_P[(1 − e^(ε−L))_+] under the best choices from there on.
     """
     tables = [
-        (table.infinite, [(float(np.exp(p)), round(x / RATIO)) for x, p in zip(table.loss, table.log_p, strict=True)])
+        (
+            table.infinite,
+            [
+                (float(np.exp(p)), round(x / RATIO))
+                for x, p in zip(table.loss, table.log_p, strict=True)
+            ],
+        )
         for table in losses
     ]
 
@@ -61,7 +77,9 @@ def worst_adversary(losses, allowed, epsilon):
         for k, (infinite, points) in enumerate(tables):
             after = tuple(n + (i == k) for i, n in enumerate(counts))
             if allowed(after):
-                best = max(best, infinite + sum(p * value(after, place + move) for p, move in points))
+                best = max(
+                    best, infinite + sum(p * value(after, place + move) for p, move in points)
+                )
         return best
 
     return value((0,) * len(losses), 0)
@@ -70,8 +88,16 @@ def worst_adversary(losses, allowed, epsilon):
 def with_rare_loss(multiple, rare, chance):
     """Losses of ±multiple·RATIO, and with probability `chance` ±rare·RATIO."""
     sizes = np.array([multiple, -multiple, rare, -rare]) * RATIO
-    shares = [(1 - chance) / (1 + math.exp(-multiple * RATIO)), chance / (1 + math.exp(-rare * RATIO))]
-    masses = [shares[0], shares[0] * math.exp(-multiple * RATIO), shares[1], shares[1] * math.exp(-rare * RATIO)]
+    shares = [
+        (1 - chance) / (1 + math.exp(-multiple * RATIO)),
+        chance / (1 + math.exp(-rare * RATIO)),
+    ]
+    masses = [
+        shares[0],
+        shares[0] * math.exp(-multiple * RATIO),
+        shares[1],
+        shares[1] * math.exp(-rare * RATIO),
+    ]
     return TableLoss(sizes, np.log(masses))
 
 
@@ -89,7 +115,9 @@ def filter_rule(losses, budget, spare=0.0):
         if spent(counts) <= budget.epsilon:
             return True
         first = sum(counts) == 1  # the single release, by its tight epsilon
-        return first and tight_epsilon([(losses[counts.index(1)], 1)], budget.delta) <= budget.epsilon
+        return (
+            first and tight_epsilon([(losses[counts.index(1)], 1)], budget.delta) <= budget.epsilon
+        )
 
     return allowed
 
@@ -141,9 +169,14 @@ def test_foreign_tables_are_charged_for_the_mass_they_leave_out():
     raised = TableLoss(np.array([0.1003, -0.0997]), np.log([0.525, 0.475]))
     budget = declared(1.0, 1e-6)
     for order, ours, foreign in zip(
-        budget.orders, charge(raised, budget).renyi, charge(raised, budget, foreign=True).renyi, strict=True
+        budget.orders,
+        charge(raised, budget).renyi,
+        charge(raised, budget, foreign=True).renyi,
+        strict=True,
     ):
-        exactly = math.log(0.525 * math.exp((order - 1) * 0.1003) + 0.475 * math.exp(-(order - 1) * 0.0997)) / (order - 1)
+        exactly = math.log(
+            0.525 * math.exp((order - 1) * 0.1003) + 0.475 * math.exp(-(order - 1) * 0.0997)
+        ) / (order - 1)
         assert exactly <= foreign <= exactly * (1 + 1e-9) + 1e-12
         assert ours < exactly or order > 100  # why it is needed
 
@@ -155,7 +188,10 @@ def test_tight_composition_is_beaten_by_an_adversary_who_chooses_laws_late():
 
     @cache
     def allowed(counts):
-        return tight_epsilon([(loss, n) for loss, n in zip(losses, counts, strict=True) if n], delta) <= epsilon
+        return (
+            tight_epsilon([(loss, n) for loss, n in zip(losses, counts, strict=True) if n], delta)
+            <= epsilon
+        )
 
     assert worst_adversary(losses, allowed, epsilon) > 1.02 * delta
 
@@ -168,7 +204,8 @@ def test_tight_composition_holds_when_the_laws_are_fixed_in_advance():
     fitting = {
         counts
         for counts in prefixes
-        if tight_epsilon([(loss, n) for loss, n in zip(losses, counts, strict=True) if n], delta) <= epsilon
+        if tight_epsilon([(loss, n) for loss, n in zip(losses, counts, strict=True) if n], delta)
+        <= epsilon
     }
     assert worst_adversary(losses, fitting.__contains__, epsilon) <= delta * (1 + 1e-9)
 
@@ -178,7 +215,9 @@ def test_one_order_is_the_plain_filter_with_the_improved_conversion(order, rho, 
     delta = math.exp(log_delta)
     budget = declared(1.0, delta, orders=[order])
     known = epsilon_from_renyi(rho, order, (1 - FAILURES) * delta)
-    assert filter_epsilon(Charge((rho,), math.inf, 0.0), budget) == pytest.approx(known, rel=1e-9, abs=1e-9)
+    assert filter_epsilon(Charge((rho,), math.inf, 0.0), budget) == pytest.approx(
+        known, rel=1e-9, abs=1e-9
+    )
 
 
 @given(
@@ -186,7 +225,9 @@ def test_one_order_is_the_plain_filter_with_the_improved_conversion(order, rho, 
     more=st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6),
     largest=st.floats(0.01, 20.0),
 )
-def test_more_releases_never_cost_less_and_never_more_than_the_sum_of_the_largest_losses(renyi, more, largest):
+def test_more_releases_never_cost_less_and_never_more_than_the_sum_of_the_largest_losses(
+    renyi, more, largest
+):
     budget = declared(1.0, 1e-6)
     before = Charge(tuple(renyi), largest, 0.0)
     after = before.plus(Charge(tuple(more), 0.5, 0.0))
@@ -203,14 +244,17 @@ def test_the_filter_is_the_maximum_it_claims_to_be(sizes):
     epsilon = filter_epsilon(Charge(tuple(renyi), largest, 0.0), budget)
     grid = np.linspace(0.0, largest, 200_001)
     rates, weights = np.array(budget.orders) - 1.0, np.array(budget.weights)
-    log_m = np.logaddexp.reduce(np.log(weights)[:, None] + rates[:, None] * (grid - renyi[:, None]), axis=0)
+    log_m = np.logaddexp.reduce(
+        np.log(weights)[:, None] + rates[:, None] * (grid - renyi[:, None]), axis=0
+    )
     room = (1 - FAILURES) * budget.delta * np.exp(np.minimum(log_m, 100.0))
     assert np.all(-np.expm1(epsilon - grid) <= room + 1e-15)
     assert np.any(-np.expm1(epsilon * (1 - 1e-6) - 1e-9 - grid) > room)
 
 
 @pytest.mark.parametrize(
-    ("law", "n"), [(gaussian(8.0), 10), (laplace(8.0), 10), (laplace(60.0), 200), (discrete_gaussian(8.0), 10)]
+    ("law", "n"),
+    [(gaussian(8.0), 10), (laplace(8.0), 10), (laplace(60.0), 200), (discrete_gaussian(8.0), 10)],
 )
 def test_the_filter_lies_above_tight_composition_but_not_far(law, n):
     loss = single_loss(law, 1.0)
@@ -227,8 +271,13 @@ def test_laws_that_end_are_charged_to_delta_and_cost_no_epsilon():
     one, two = (charge(single_loss(noise, 1.0), budget) for noise in (law, ended))
     assert one.failure == 0.0
     assert 0.0 < two.failure < 1e-3 * budget.delta * FAILURES
-    assert filter_epsilon(two.times(10), budget) == pytest.approx(filter_epsilon(one.times(10), budget), rel=1e-4)
-    assert filter_epsilon(Charge(two.renyi, two.largest, 1.01 * FAILURES * budget.delta), budget) == math.inf
+    assert filter_epsilon(two.times(10), budget) == pytest.approx(
+        filter_epsilon(one.times(10), budget), rel=1e-4
+    )
+    assert (
+        filter_epsilon(Charge(two.renyi, two.largest, 1.01 * FAILURES * budget.delta), budget)
+        == math.inf
+    )
 
 
 def test_joint_laws_with_empty_centre_are_charged_for_it():
@@ -291,7 +340,12 @@ def test_weights_above_one_are_refused():
 
 @pytest.mark.parametrize(
     "arguments",
-    [("laplace", 1.0, 1), (discrete_laplace(3.0), 0.0, 1), (discrete_laplace(3.0), 1.0, 0), (discrete_laplace(3.0), 1.0, 1.5)],
+    [
+        ("laplace", 1.0, 1),
+        (discrete_laplace(3.0), 0.0, 1),
+        (discrete_laplace(3.0), 1.0, 0),
+        (discrete_laplace(3.0), 1.0, 1.5),
+    ],
 )
 def test_odd_spends_are_refused(arguments):
     with pytest.raises(InvalidParameterError):
@@ -299,19 +353,26 @@ def test_odd_spends_are_refused(arguments):
 
 
 def test_loss_error_counts_in_the_largest_loss():
-    table = TableLoss(np.array([-1.0, 1.0]), np.log(np.array([1, math.e]) / (1 + math.e)), loss_error=0.5)
+    table = TableLoss(
+        np.array([-1.0, 1.0]), np.log(np.array([1, math.e]) / (1 + math.e)), loss_error=0.5
+    )
     assert charge(table, declared(3.0, 1e-6), foreign=True).largest >= 1.5
 
 
 def test_mass_that_a_foreign_table_lacks_is_charged_however_little_it_is():
     """Half of 1e-12 was taken for rounding; a budget of δ = 1e-11 sets aside as much."""
     missing = 5e-13
-    table = TableLoss(np.array([0.1, -0.1]), np.log(np.array([1, math.exp(-0.1)]) / (1 + math.exp(-0.1)) * (1 - missing)))
+    table = TableLoss(
+        np.array([0.1, -0.1]),
+        np.log(np.array([1, math.exp(-0.1)]) / (1 + math.exp(-0.1)) * (1 - missing)),
+    )
     kept = loss_from_json(loss_as_json(table))
     budget = declared(1.0, 1e-11)
     assert charge(kept, budget, foreign=True).failure >= 0.99 * missing
     assert filter_epsilon(charge(kept, budget, foreign=True).times(2), budget) == math.inf
-    whole = TableLoss(np.array([0.1, -0.1]), np.log(np.array([1, math.exp(-0.1)]) / (1 + math.exp(-0.1))))
+    whole = TableLoss(
+        np.array([0.1, -0.1]), np.log(np.array([1, math.exp(-0.1)]) / (1 + math.exp(-0.1)))
+    )
     assert charge(loss_from_json(loss_as_json(whole)), budget, foreign=True).failure == 0.0
 
 
@@ -319,7 +380,9 @@ def test_the_rounding_of_probabilities_counts_in_the_divergence():
     """Probabilities known to 1e-6 only: each may be that much larger, and so may the divergence."""
     sizes, masses = np.array([0.4, -0.4]), np.array([1, math.exp(-0.4)]) / (1 + math.exp(-0.4))
     budget = declared(1.0, 1e-6)
-    sure, unsure = (charge(TableLoss(sizes, np.log(masses), mass_error=error), budget) for error in (0.0, 1e-6))
+    sure, unsure = (
+        charge(TableLoss(sizes, np.log(masses), mass_error=error), budget) for error in (0.0, 1e-6)
+    )
     for order, known, bound in zip(budget.orders, sure.renyi, unsure.renyi, strict=True):
         excess = math.expm1((order - 1) * known)
         assert bound >= math.log1p(excess * (1 + 0.999e-6)) / (order - 1)

@@ -115,7 +115,9 @@ def test_a_second_start_stops_everything(path):
 @pytest.mark.parametrize("name", ["renyi", "largest", "failure", "simple_sum"])
 def test_a_release_that_gives_back_stops_everything(name, path):
     with Ledger(path) as ledger:
-        ledger.spend("patients", [Spend(exact(discrete_gaussian(40.0), delta=1e-9))], plan_hash="plan")
+        ledger.spend(
+            "patients", [Spend(exact(discrete_gaussian(40.0), delta=1e-9))], plan_hash="plan"
+        )
     last = content(path, 4)
     less = [(0.0).hex() for _ in last[name]] if name == "renyi" else (0.0).hex()
     append(path, "release", last | {name: less})
@@ -185,7 +187,10 @@ def test_the_command_line_records_nothing_that_is_not_there(path, tmp_path, monk
     monkeypatch.setattr(chain, "is_as_made", lambda connection: True)
     run(path, "DROP TRIGGER events_remain", UNDO)
     law, answers = tmp_path / "noise.json", tmp_path / "answers.txt"
-    law.write_text(artefact_text(certify(exact(discrete_gaussian(40.0), delta=1e-9), delta=1e-9)), encoding="utf-8")
+    law.write_text(
+        artefact_text(certify(exact(discrete_gaussian(40.0), delta=1e-9), delta=1e-9)),
+        encoding="utf-8",
+    )
     answers.write_text("123456789\n")
     charged = ["--ledger", str(path), "--dataset", "patients"]
     for words in (

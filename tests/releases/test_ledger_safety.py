@@ -18,7 +18,16 @@ from leastnoise.errors import BudgetExceededError, LedgerError
 from leastnoise.releases import chain
 from leastnoise.releases.ledger import Ledger, Spend
 from releases.instants import COMMITTING, CREATING, NOTING, WAITING, WRITTEN
-from releases.ledger_processes import BUDGET, DONE, FITTING, INSTANTS, REVEALED, SPENDS, SPENT, spend_and_reveal
+from releases.ledger_processes import (
+    BUDGET,
+    DONE,
+    FITTING,
+    INSTANTS,
+    REVEALED,
+    SPENDS,
+    SPENT,
+    spend_and_reveal,
+)
 
 TESTS = Path(__file__).parents[1]
 
@@ -27,7 +36,9 @@ def helper(*arguments):
     """What the module prints."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "releases.ledger_processes", *map(str, arguments)]
-    found = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=TESTS, check=False)
+    found = subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=TESTS, check=False
+    )
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout)
 
@@ -39,9 +50,15 @@ def template(tmp_path_factory):
     with Ledger(path) as ledger:
         ledger.open_dataset("patients", epsilon=2.0, delta=1e-6)
         ledger.open_dataset("staff", epsilon=1.0, delta=1e-6, rule="fixed in advance")
-        for name, law in [("patients", laplace(20.0)), ("staff", laplace(30.0)), ("patients", laplace(30.0))]:
+        for name, law in [
+            ("patients", laplace(20.0)),
+            ("staff", laplace(30.0)),
+            ("patients", laplace(30.0)),
+        ]:
             ledger.spend(name, [Spend(law)], plan_hash="plan")
-        entry = ledger.spend("patients", [Spend(laplace(20.0)), Spend(gaussian(40.0), 1.0, 3)], plan_hash="plan")
+        entry = ledger.spend(
+            "patients", [Spend(laplace(20.0)), Spend(gaussian(40.0), 1.0, 3)], plan_hash="plan"
+        )
         ledger.release_done(entry.id, "result")
         ledger.spend("staff", [Spend(gaussian(40.0), 2.0)], plan_hash="plan")
     return path
@@ -55,8 +72,22 @@ def path(template, tmp_path):
 
 # Spends and revealed results of a child that is killed when it is held at an instant of its second release (where not named: two),
 # or when it has just gone on from one of its first (none): from COMMITTING it may or may not have committed, from SPENT revealed.
-HELD = {CREATING: (0, 0), WAITING: (1, 1), WRITTEN: (1, 1), COMMITTING: (1, 1), SPENT: (2, 1), REVEALED: (2, 2), NOTING: (2, 2)}
-GONE_ON = {REVEALED: [(1, 1)], NOTING: [(1, 1)], DONE: [(1, 1)], COMMITTING: [(0, 0), (1, 0)], SPENT: [(1, 0), (1, 1)]}
+HELD = {
+    CREATING: (0, 0),
+    WAITING: (1, 1),
+    WRITTEN: (1, 1),
+    COMMITTING: (1, 1),
+    SPENT: (2, 1),
+    REVEALED: (2, 2),
+    NOTING: (2, 2),
+}
+GONE_ON = {
+    REVEALED: [(1, 1)],
+    NOTING: [(1, 1)],
+    DONE: [(1, 1)],
+    COMMITTING: [(0, 0), (1, 0)],
+    SPENT: [(1, 0), (1, 1)],
+}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
@@ -91,9 +122,13 @@ def test_8_writers_race_for_one_budget(tmp_path):
         entries = ledger.entries("patients")
     assert len(entries) == FITTING
     assert all(entry.result_hash == f"result-{entry.id}" for entry in entries)
-    revealed = {line for k in range(8) for line in (tmp_path / f"{k}.revealed").read_text().splitlines()}
+    revealed = {
+        line for k in range(8) for line in (tmp_path / f"{k}.revealed").read_text().splitlines()
+    }
     assert revealed == {f"{entry.id} {entry.plan_hash}" for entry in entries}
-    assert [entry.epsilon_after for entry in entries] == sorted(entry.epsilon_after for entry in entries)
+    assert [entry.epsilon_after for entry in entries] == sorted(
+        entry.epsilon_after for entry in entries
+    )
 
 
 def test_threads_share_one_ledger(tmp_path):
@@ -136,7 +171,9 @@ def test_a_writer_waits_for_its_turn(path):
     other.execute("BEGIN IMMEDIATE")
     with Ledger(path, timeout=600.0) as ledger:
         asked = threading.Event()
-        ledger._chain._connection.set_trace_callback(lambda text: asked.set() if text == "BEGIN IMMEDIATE" else None)
+        ledger._chain._connection.set_trace_callback(
+            lambda text: asked.set() if text == "BEGIN IMMEDIATE" else None
+        )
 
         def release():
             """Once the writer has asked, and a little longer, so that it is surely waiting."""
@@ -198,7 +235,9 @@ def test_an_interrupt_while_reading_leaves_the_books_true(path, monkeypatch):
 def edit(path, *statements):
     """Change the file by hand, past the triggers, which are put back."""
     connection = sqlite3.connect(path)
-    triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    triggers = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall()
     for name, _ in triggers:
         connection.execute(f"DROP TRIGGER {name}")
     for statement in statements:
@@ -210,26 +249,39 @@ def edit(path, *statements):
 
 
 EDITS = {
-    "edited number": ["UPDATE events SET content = replace(content, '\"uses\":3', '\"uses\":1') WHERE kind = 'release'"],
-    "edited plan": ["UPDATE events SET content = replace(content, 'plan\"', 'nalp\"') WHERE id = 5"],
-    "edited budget": ["UPDATE events SET content = replace(content, '0x1.0000000000000p+1', '0x1.0000000000000p+6') WHERE id = 2"],
+    "edited number": [
+        "UPDATE events SET content = replace(content, '\"uses\":3', '\"uses\":1') WHERE kind = 'release'"
+    ],
+    "edited plan": [
+        "UPDATE events SET content = replace(content, 'plan\"', 'nalp\"') WHERE id = 5"
+    ],
+    "edited budget": [
+        "UPDATE events SET content = replace(content, '0x1.0000000000000p+1', '0x1.0000000000000p+6') WHERE id = 2"
+    ],
     "removed release": ["DELETE FROM events WHERE id = 5"],
     "removed newest": ["DELETE FROM events WHERE id = (SELECT max(id) FROM events)"],
     "removed newest and closed up": [
         "DELETE FROM events WHERE id = (SELECT max(id) FROM events)",
         "UPDATE events SET id = id",
     ],
-    "removed and renumbered": ["DELETE FROM events WHERE id = 5", "UPDATE events SET id = id - 1 WHERE id > 5"],
+    "removed and renumbered": [
+        "DELETE FROM events WHERE id = 5",
+        "UPDATE events SET id = id - 1 WHERE id > 5",
+    ],
     "swapped": [
         "UPDATE events SET id = -4 WHERE id = 4",
         "UPDATE events SET id = 4 WHERE id = 5",
         "UPDATE events SET id = 5 WHERE id = -4",
     ],
-    "edited hash": ["UPDATE events SET hash = iif(hash LIKE '0%', '1', '0') || substr(hash, 2) WHERE id = 6"],
+    "edited hash": [
+        "UPDATE events SET hash = iif(hash LIKE '0%', '1', '0') || substr(hash, 2) WHERE id = 6"
+    ],
     "unreadable": ["UPDATE events SET content = 'nonsense' WHERE id = 6"],
     "other kind": ["UPDATE events SET kind = 'done' WHERE id = 6"],
     "no head": ["DELETE FROM head"],
-    "added by hand": ["INSERT INTO events SELECT max(id) + 1, kind, content, previous, hash FROM events"],
+    "added by hand": [
+        "INSERT INTO events SELECT max(id) + 1, kind, content, previous, hash FROM events"
+    ],
 }
 
 
@@ -242,7 +294,12 @@ def test_tampering_is_found_and_stops_all_spending(path, statements):
         check = ledger.check()
         assert not check.ok
         assert check.problems
-        for use in (lambda: ledger.spend("staff", SPENDS, plan_hash="plan"), ledger.entries, ledger.show, ledger.export):
+        for use in (
+            lambda: ledger.spend("staff", SPENDS, plan_hash="plan"),
+            ledger.entries,
+            ledger.show,
+            ledger.export,
+        ):
             with pytest.raises(LedgerError):
                 use()
 
@@ -276,7 +333,9 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(path):
     resource = pytest.importorskip("resource")
     with Ledger(path) as ledger:
         before = ledger.entries()
-        large = [Spend(exact(discrete_gaussian(500.0), delta=1e-6))]  # its thousands of weights need new pages
+        large = [
+            Spend(exact(discrete_gaussian(500.0), delta=1e-6))
+        ]  # its thousands of weights need new pages
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
         try:
@@ -289,7 +348,9 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(path):
         ledger.spend("patients", [Spend(gaussian(500.0))], plan_hash="plan")
 
 
-@pytest.mark.parametrize("statements", [["UPDATE laws SET law = replace(law, '1', '2')"], ["DELETE FROM laws"]])
+@pytest.mark.parametrize(
+    "statements", [["UPDATE laws SET law = replace(law, '1', '2')"], ["DELETE FROM laws"]]
+)
 def test_changed_laws_are_found(path, statements):
     edit(path, *statements)
     with Ledger(path) as ledger:
@@ -301,7 +362,10 @@ def test_changed_laws_are_found(path, statements):
 def test_tampering_while_the_ledger_is_open_is_found(path):
     with Ledger(path) as ledger:
         ledger.entries()
-        edit(path, "UPDATE events SET hash = '0' || substr(hash, 2) WHERE id = (SELECT max(id) FROM events)")
+        edit(
+            path,
+            "UPDATE events SET hash = '0' || substr(hash, 2) WHERE id = (SELECT max(id) FROM events)",
+        )
         with pytest.raises(LedgerError, match="changed while it was open"):
             ledger.spend("staff", SPENDS, plan_hash="plan")
 
@@ -316,12 +380,16 @@ def rechained(path, change):
         data = json.loads(content)
         content = chain.canonical(change(kind, data) or data)
         found = chain.event_hash(number, kind, content, previous)
-        statements.append(f"UPDATE events SET content = '{content}', previous = '{previous}', hash = '{found}' WHERE id = {number}")
+        statements.append(
+            f"UPDATE events SET content = '{content}', previous = '{previous}', hash = '{found}' WHERE id = {number}"
+        )
         previous = found
     edit(path, *statements, f"UPDATE head SET hash = '{previous}'")
 
 
-@pytest.mark.parametrize("name", ["epsilon_after", "epsilon_if_fixed", "simple_sum", "largest", "failure"])
+@pytest.mark.parametrize(
+    "name", ["epsilon_after", "epsilon_if_fixed", "simple_sum", "largest", "failure"]
+)
 @pytest.mark.parametrize("dataset", ["patients", "staff"])
 def test_numbers_that_the_laws_do_not_give_are_found_even_in_a_valid_chain(path, name, dataset):
     def change(kind, data):
@@ -373,18 +441,27 @@ def test_a_published_hash_reveals_a_rewritten_chain_and_an_old_copy(path):
 
 def test_the_hash_is_what_the_documentation_says(path):
     connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT id, kind, content, previous, hash FROM events ORDER BY id").fetchall()
+    rows = connection.execute(
+        "SELECT id, kind, content, previous, hash FROM events ORDER BY id"
+    ).fetchall()
     connection.close()
     last = "0" * 64
     for number, kind, content, previous, found in rows:
         assert previous == last
-        assert found == hashlib.sha256(f"{previous}\n{number}\n{kind}\n{content}".encode()).hexdigest()
+        assert (
+            found == hashlib.sha256(f"{previous}\n{number}\n{kind}\n{content}".encode()).hexdigest()
+        )
         last = found
 
 
 def test_rows_cannot_be_changed_by_accident(path):
     connection = sqlite3.connect(path)
-    for statement in ("UPDATE events SET kind = 'x'", "DELETE FROM events", "UPDATE laws SET law = ''", "DELETE FROM laws"):
+    for statement in (
+        "UPDATE events SET kind = 'x'",
+        "DELETE FROM events",
+        "UPDATE laws SET law = ''",
+        "DELETE FROM laws",
+    ):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             connection.execute(statement)
     connection.close()
@@ -401,7 +478,10 @@ def test_an_empty_file_is_not_taken_for_a_new_ledger(tmp_path):
     assert path.stat().st_size == 0
 
 
-@pytest.mark.parametrize("content", [b"\0", b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, "€".encode() * 3000])
+@pytest.mark.parametrize(
+    "content",
+    [b"\0", b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, "€".encode() * 3000],
+)
 def test_garbage_is_refused(tmp_path, content):
     path = tmp_path / "garbage.ledger"
     path.write_bytes(content)
@@ -479,7 +559,9 @@ def test_a_read_only_ledger_can_be_read_but_not_spent_from(path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write to any file")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write to any file"
+)
 def test_a_file_without_write_permission(path):
     path.chmod(0o444)
     with Ledger(path) as ledger, pytest.raises(LedgerError):

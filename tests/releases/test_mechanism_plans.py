@@ -21,11 +21,25 @@ def keys(count, column="g"):
 
 
 def persons(rows_per_person, groups, in_group):
-    return {"person": "id", "rows_per_person": rows_per_person, "groups_per_person": groups, "rows_per_group": in_group}
+    return {
+        "person": "id",
+        "rows_per_person": rows_per_person,
+        "groups_per_person": groups,
+        "rows_per_group": in_group,
+    }
 
 
 def number(kind, name, lower=0, upper=100, pitch=0.1, **more):
-    return Statistic(kind, name=f"{kind} {name}", column=name, lower=lower, upper=upper, pitch=pitch, missing="drop", **more)
+    return Statistic(
+        kind,
+        name=f"{kind} {name}",
+        column=name,
+        lower=lower,
+        upper=upper,
+        pitch=pitch,
+        missing="drop",
+        **more,
+    )
 
 
 def sums(count, **more):
@@ -38,18 +52,51 @@ COUNT = Statistic("count")
 PLANS = {
     "a count with more budget than it needs": ("add/remove", (COUNT,), 10.0, 1e-5, ALONE),
     "a count with hardly any": ("add/remove", (COUNT,), 0.05, 1e-12, ALONE),
-    "two thousand keys": ("add/remove", (Statistic("count", group_by=keys(2000)),), 2.0, 1e-8, ALONE),
-    "five hundred keys, in twenty": ("add/remove", (Statistic("count", group_by=keys(500)),), 0.5, 1e-6, persons(40, 20, 2)),
+    "two thousand keys": (
+        "add/remove",
+        (Statistic("count", group_by=keys(2000)),),
+        2.0,
+        1e-8,
+        ALONE,
+    ),
+    "five hundred keys, in twenty": (
+        "add/remove",
+        (Statistic("count", group_by=keys(500)),),
+        0.5,
+        1e-6,
+        persons(40, 20, 2),
+    ),
     "rows replaced": ("replace", (Statistic("count", group_by=keys(50)),), 1.0, 1e-6, ALONE),
-    "very different units": ("add/remove", (number("sum", "a", 0, 1, 0.001), number("sum", "b", -1e6, 1e6, 1)), 1.0, 1e-6, ALONE),
+    "very different units": (
+        "add/remove",
+        (number("sum", "a", 0, 1, 0.001), number("sum", "b", -1e6, 1e6, 1)),
+        1.0,
+        1e-6,
+        ALONE,
+    ),
     "forty sums, little noise": ("add/remove", sums(40), 40.0, 1e-6, ALONE),
     "more than can be joint": ("add/remove", sums(150), 3.0, 1e-6, ALONE),
-    "weights": ("add/remove", (Statistic("count", weight=5.0), number("sum", "x")), 1.0, 1e-6, ALONE),
-    "sigmas only": ("add/remove", (Statistic("count", sigma=20.0), number("sum", "x", sigma=2000.0)), 1.0, 1e-6, ALONE),
+    "weights": (
+        "add/remove",
+        (Statistic("count", weight=5.0), number("sum", "x")),
+        1.0,
+        1e-6,
+        ALONE,
+    ),
+    "sigmas only": (
+        "add/remove",
+        (Statistic("count", sigma=20.0), number("sum", "x", sigma=2000.0)),
+        1.0,
+        1e-6,
+        ALONE,
+    ),
     "tiny epsilon": ("add/remove", (COUNT, number("mean", "x")), 0.01, 1e-10, ALONE),
     "two groupings": (
         "add/remove",
-        (Statistic("count", group_by=keys(12, "month")), number("sum", "x", group_by=keys(5, "region"))),
+        (
+            Statistic("count", group_by=keys(12, "month")),
+            number("sum", "x", group_by=keys(5, "region")),
+        ),
         1.0,
         1e-6,
         persons(6, 3, 2),
@@ -73,7 +120,11 @@ def test_within_the_budget_and_never_worse_than_gaussian(name):
 
 @pytest.mark.slow
 def test_weights_far_apart_are_met_as_far_as_noise_can_be_designed():
-    statistics = (Statistic("count", weight=100.0), number("sum", "x"), number("sum", "y", weight=0.01))
+    statistics = (
+        Statistic("count", weight=100.0),
+        number("sum", "x"),
+        number("sum", "y", weight=0.01),
+    )
     made = mechanism(Plan("wild", None, "add/remove", statistics, 2.0, 1e-7, **ALONE))
     assert made.epsilon <= 2.0
     assert made.gaussian_factor >= 1.0
@@ -95,7 +146,19 @@ def grouped(*kinds, relation="add/remove", **more):
     statistics = [Statistic("count", name="count", group_by=by)] if "count" in kinds else []
     for kind in kinds:
         if kind != "count":
-            statistics.append(Statistic(kind, name=kind, column="x", lower=20, upper=100, pitch=1, missing=20, group_by=by, **more))
+            statistics.append(
+                Statistic(
+                    kind,
+                    name=kind,
+                    column="x",
+                    lower=20,
+                    upper=100,
+                    pitch=1,
+                    missing=20,
+                    group_by=by,
+                    **more,
+                )
+            )
     return Plan("sums", None, relation, tuple(statistics), 1.0, 1e-6, **persons(4, 2, 2))
 
 
@@ -104,8 +167,14 @@ def test_a_sum_beside_a_count_needs_no_answer_of_its_own():
     block, _ = mechanism(plan).blocks
     assert [answer.measure for answer in block.answers] == ["rows", "centred"]
     assert Answer("sum", plan.statistics[1].values) in mechanism(grouped("sum")).blocks[0].answers
-    assert "sum" in [answer.measure for answer in mechanism(grouped("count", "sum", relation="replace")).blocks[0].answers]
-    assert "sum" in [answer.measure for answer in mechanism(grouped("count", "sum", weight=2.0)).blocks[0].answers]
+    assert "sum" in [
+        answer.measure
+        for answer in mechanism(grouped("count", "sum", relation="replace")).blocks[0].answers
+    ]
+    assert "sum" in [
+        answer.measure
+        for answer in mechanism(grouped("count", "sum", weight=2.0)).blocks[0].answers
+    ]
 
 
 def test_such_a_sum_is_the_centred_sum_and_the_middle_times_the_number():
@@ -113,12 +182,17 @@ def test_such_a_sum_is_the_centred_sum_and_the_middle_times_the_number():
     made = mechanism(plan)
     place = {(entry.group, entry.answer.measure): i for i, entry in enumerate(made.entries)}
     noisy = [0.0] * len(made.entries)
-    noisy[place[1, "rows"]], noisy[place[1, "centred"]] = 10.0, 55.0  # ten values whose differences from 60 add up to 55
+    noisy[place[1, "rows"]], noisy[place[1, "centred"]] = (
+        10.0,
+        55.0,
+    )  # ten values whose differences from 60 add up to 55
     found = {(row.statistic, row.group): row for row in rows(plan, made, noisy)}
     row = found["sum", "g = k1"]
     assert row.value == pytest.approx(655.0, rel=1e-12)
     sigma = made.laws[0].noise.std
-    assert row.noise_std == pytest.approx(sigma * 2 * math.hypot(40.0, 60.0), rel=1e-12)  # two rows of a person, ± 40 and 60 each
+    assert row.noise_std == pytest.approx(
+        sigma * 2 * math.hypot(40.0, 60.0), rel=1e-12
+    )  # two rows of a person, ± 40 and 60 each
     assert row.noise_std < sigma * 2 * 100.0
     assert 1.5 * row.noise_std < row.half_width < 2.3 * row.noise_std
     ahead = {line.statistic: line for line in outlook(plan, made)}
@@ -127,10 +201,22 @@ def test_such_a_sum_is_the_centred_sum_and_the_middle_times_the_number():
 
 def test_sixty_counts_take_the_rounded_sphere():
     """Counts, of which a person is in each: 12 % less variance than the best law on the integers."""
-    plan = Plan("sixty", None, "add/remove", (Statistic("count", group_by=keys(60)),), 1.0, 1e-6, **persons(60, 60, 1))
+    plan = Plan(
+        "sixty",
+        None,
+        "add/remove",
+        (Statistic("count", group_by=keys(60)),),
+        1.0,
+        1e-6,
+        **persons(60, 60, 1),
+    )
     found = mechanism(plan)
     law, check = found.laws
     assert law.noise.domain == "integer"
     assert law.noise.dimension == 60
     assert law.noise.std < 30.85  # 30.79, and the number of rows with other keys
-    assert PrivacyLoss.of(law.noise, 1.0).compose(PrivacyLoss.of(check.noise, 1.0)).epsilon(1e-6) <= found.epsilon <= 1.0
+    assert (
+        PrivacyLoss.of(law.noise, 1.0).compose(PrivacyLoss.of(check.noise, 1.0)).epsilon(1e-6)
+        <= found.epsilon
+        <= 1.0
+    )

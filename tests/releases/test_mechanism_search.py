@@ -14,11 +14,21 @@ from leastnoise.releases.mechanism import mechanism
 from leastnoise.releases.plan import Plan, Statistic
 
 BY = {"g": ["a", "b", "c"]}
-SUM = Statistic("sum", column="x", lower=0, upper=10, pitch=1, missing="drop", weight=2.0)  # has a law of its own
+SUM = Statistic(
+    "sum", column="x", lower=0, upper=10, pitch=1, missing="drop", weight=2.0
+)  # has a law of its own
 
 
 def plan(*statistics, epsilon=1.0, **unit):
-    return Plan("searched", None, "add/remove", statistics, epsilon, 1e-6, **(unit or {"one_row_per_person": True}))
+    return Plan(
+        "searched",
+        None,
+        "add/remove",
+        statistics,
+        epsilon,
+        1e-6,
+        **(unit or {"one_row_per_person": True}),
+    )
 
 
 def test_a_sigma_too_small_to_design_for_is_told():
@@ -29,8 +39,16 @@ def test_a_sigma_too_small_to_design_for_is_told():
 def test_statistics_of_other_weight_have_draws_of_their_own_in_every_grouping():
     """Each class of weights is in one of the two groupings only."""
     unit = {"person": "id", "rows_per_person": 4, "groups_per_person": 2}
-    found = mechanism(plan(Statistic("count", group_by=BY), Statistic("count", group_by={"h": ["x", "y"]}, weight=3.0), **unit))
-    assert sorted(entry for draw in found.draws for entry in draw.entries) == list(range(len(found.entries)))
+    found = mechanism(
+        plan(
+            Statistic("count", group_by=BY),
+            Statistic("count", group_by={"h": ["x", "y"]}, weight=3.0),
+            **unit,
+        )
+    )
+    assert sorted(entry for draw in found.draws for entry in draw.entries) == list(
+        range(len(found.entries))
+    )
     assert found.epsilon <= 1.0
     place = {(entry.block, entry.group): i for i, entry in enumerate(found.entries)}
     assert found.law_of[place[0, 0]].noise.std > 2.0 * found.law_of[place[1, 0]].noise.std

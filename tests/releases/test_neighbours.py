@@ -54,13 +54,31 @@ PLANS = {
     "rows": ("add/remove", ROWS, 'postprocess = ["non-negative"]\n'),
 }
 IDS = ["p1", "p2", "P1", "p1 ", "é", "", None]
-NUMBERS = ["1", "2.5", "-7", " 3 ", "1e2", "99999999999", "1e999", "-inf", "NaN", "abc", "", "0x1", None, "'; --", "1" * 400]
+NUMBERS = [
+    "1",
+    "2.5",
+    "-7",
+    " 3 ",
+    "1e2",
+    "99999999999",
+    "1e999",
+    "-inf",
+    "NaN",
+    "abc",
+    "",
+    "0x1",
+    None,
+    "'; --",
+    "1" * 400,
+]
 KEYS = ["A", "B", "C", "a", " A", "", None, "secret"]
 
 
 def plan_text(kind, source):
     relation, bounds, more = PLANS[kind]
-    head = f'name = "neighbours"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "{relation}"\n{bounds}{more}'
+    head = (
+        f'name = "neighbours"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "{relation}"\n{bounds}{more}'
+    )
     return f"{head}[source]\n{source}\n{STATISTICS}"
 
 
@@ -71,7 +89,9 @@ def row(rng, person):
 def pair(rng, kind):
     """Two tables that differ in one person, or one row; the rows of the second in another order."""
     people = rng.sample(IDS, rng.randrange(4))
-    rows = [row(rng, rng.choice(people)) for _ in range(rng.choice([0, 1, 5, 20]))] if people else []
+    rows = (
+        [row(rng, rng.choice(people)) for _ in range(rng.choice([0, 1, 5, 20]))] if people else []
+    )
     if kind == "rows":
         other = [row(rng, rng.choice(IDS))]
         rest = list(rows)
@@ -126,7 +146,13 @@ def observed(folder, number, forced):
         return drawn[0] if forced is None else forced
 
     out = ["r.csv", "r.json", "r.html", "r.parquet"]
-    words = ["release", "../plan.toml", "--ledger", "budget.ledger", *(word for name in out for word in ("--out", name))]
+    words = [
+        "release",
+        "../plan.toml",
+        "--ledger",
+        "budget.ledger",
+        *(word for name in out for word in ("--out", name)),
+    ]
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         patched.setattr(run, "_noisy", noisy_or_forced)
@@ -138,7 +164,11 @@ def observed(folder, number, forced):
     connection = sqlite3.connect(folder / "budget.ledger")
     events = connection.execute("SELECT * FROM events ORDER BY id").fetchall()
     connection.close()
-    files = {name: (folder / name).read_bytes() for name in sorted(os.listdir(folder)) if name != "budget.ledger"}
+    files = {
+        name: (folder / name).read_bytes()
+        for name in sorted(os.listdir(folder))
+        if name != "budget.ledger"
+    }
     size = (folder / "budget.ledger").stat().st_size
     for path in folder.iterdir():
         path.unlink()
@@ -192,14 +222,19 @@ BROKEN = {
 def test_tables_that_cannot_be_read_fail_alike(fault, tmp_path):
     """Whatever is in the line that the engine cannot read, and wherever it is."""
     path = tmp_path / "table.csv"
-    (tmp_path / "plan.toml").write_text(plan_text("persons", f'csv = "{path.as_posix()}"'), encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(
+        plan_text("persons", f'csv = "{path.as_posix()}"'), encoding="utf-8"
+    )
     with Ledger(tmp_path / "budget.ledger") as ledger:
         ledger.open_dataset("neighbours", epsilon=2.0, delta=1e-6)
     folder = tmp_path / "folder"
     folder.mkdir()
     rng, seen = random.Random(4), []
     for number in range(4):
-        lines = [f"p{rng.randrange(99)},{rng.randrange(10**6)},{rng.choice('AB')}" for _ in range(rng.choice([3, 500, 9000]))]
+        lines = [
+            f"p{rng.randrange(99)},{rng.randrange(10**6)},{rng.choice('AB')}"
+            for _ in range(rng.choice([3, 500, 9000]))
+        ]
         at = rng.randrange(1, len(lines))
         lines[at] = BROKEN[fault](f"secret{number},{number * 17},A")
         path.write_bytes("\n".join(["id,x,g", *lines, ""]).encode("utf-8", "surrogateescape"))
@@ -225,7 +260,11 @@ def in_postgres():
 
 
 def _sql(value):
-    return "CAST(NULL AS STRING)" if value is None else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return (
+        "CAST(NULL AS STRING)"
+        if value is None
+        else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -233,10 +272,15 @@ def in_spark():
     with engines.spark() as connected:
 
         def put(rows):
-            lines = [f"SELECT {_sql(one)} AS id, {_sql(x)} AS x, {_sql(g)} AS g" for one, x, g in [*rows, (None, None, None)]]
+            lines = [
+                f"SELECT {_sql(one)} AS id, {_sql(x)} AS x, {_sql(g)} AS g"
+                for one, x, g in [*rows, (None, None, None)]
+            ]
             # The last line is there for its types, and taken out again.
             numbered = [f"{line}, {at} AS place" for at, line in enumerate(lines)]
-            query = f"SELECT id, x, g FROM ({' UNION ALL '.join(numbered)}) WHERE place < {len(rows)}"
+            query = (
+                f"SELECT id, x, g FROM ({' UNION ALL '.join(numbered)}) WHERE place < {len(rows)}"
+            )
             connected._session.sql(query).createOrReplaceTempView("t")
 
         yield 'connection = "spark://"\ntable = "t"', put

@@ -15,7 +15,16 @@ from leastnoise import PrivacyLoss, discrete_gaussian, exact, laplace
 from leastnoise.errors import BudgetExceededError, LedgerError
 from leastnoise.privacy.tables import single_loss
 from leastnoise.releases import books
-from leastnoise.releases.accounting import FAILURES, RELEASES, Spend, charge, declared, filter_epsilon, nothing, tight_epsilon
+from leastnoise.releases.accounting import (
+    FAILURES,
+    RELEASES,
+    Spend,
+    charge,
+    declared,
+    filter_epsilon,
+    nothing,
+    tight_epsilon,
+)
 from leastnoise.releases.books import Account, Prices, epsilon_at_rule
 from leastnoise.releases.ledger import Ledger
 from releases.test_ledger_accounting import RATIO, ending, two_point, with_rare_loss
@@ -24,7 +33,9 @@ LAW = exact(discrete_gaussian(8.0), delta=1e-6, compositions=10)
 TEN = [Spend(LAW, sensitivity=1.0, uses=10)]
 MENU = (*(single_loss(two_point(k), 1.0) for k in (1, 2, 4)), with_rare_loss(1, 12, 0.02))
 SHORT_MENU = (*(single_loss(two_point(k), 1.0) for k in (2, 6)), with_rare_loss(2, 12, 0.02))
-TRIMMED_BELOW = 0.9 * 0.5 * FAILURES / RELEASES  # share of delta that a rare loss may have and still be counted as a failure
+TRIMMED_BELOW = (
+    0.9 * 0.5 * FAILURES / RELEASES
+)  # share of delta that a rare loss may have and still be counted as a failure
 
 
 def most_delta(losses, shown, epsilon, played=(), after=None):
@@ -35,7 +46,13 @@ def most_delta(losses, shown, epsilon, played=(), after=None):
     """
     after = after or (lambda played, k: (*played, k))
     tables = [
-        (table.infinite, [(float(np.exp(p)), round(x / RATIO)) for x, p in zip(table.loss, table.log_p, strict=True)])
+        (
+            table.infinite,
+            [
+                (float(np.exp(p)), round(x / RATIO))
+                for x, p in zip(table.loss, table.log_p, strict=True)
+            ],
+        )
         for table in losses
     ]
 
@@ -45,7 +62,9 @@ def most_delta(losses, shown, epsilon, played=(), after=None):
         for k, (infinite, points) in enumerate(tables):
             then = after(played, k)
             if shown(then) <= epsilon:
-                best = max(best, infinite + math.fsum(p * value(then, place + move) for p, move in points))
+                best = max(
+                    best, infinite + math.fsum(p * value(then, place + move) for p, move in points)
+                )
         return best
 
     return value(played, 0)
@@ -108,7 +127,9 @@ def test_no_adversary_exceeds_delta_at_what_is_spent_when_it_stops(epsilon, delt
         pytest.param(6.0, 0.01, MENU, 1.41, marks=pytest.mark.long),
     ],
 )
-def test_the_smaller_of_filter_and_tight_epsilon_is_exceeded_by_who_stops_on_bad_answers(epsilon, delta, menu, factor):
+def test_the_smaller_of_filter_and_tight_epsilon_is_exceeded_by_who_stops_on_bad_answers(
+    epsilon, delta, menu, factor
+):
     assert most_delta_at(smaller_of_both, epsilon, delta, menu) > factor * delta
 
 
@@ -130,8 +151,14 @@ def real_accounts(spends, budget):
 def test_no_adversary_exceeds_delta_at_what_the_books_show(epsilon, delta):
     """A law that ends, one whose rare losses count as failures, and one that 1.2 allows only as the last; sequences of releases, as
     the choice of what counts as a failure may depend on their order."""
-    losses = [ending(2, 0.2 * FAILURES * delta), with_rare_loss(2, 14, TRIMMED_BELOW * delta), with_rare_loss(5, 11, 0.03)]
-    account = real_accounts([Spend(PrivacyLoss(((loss, 1),))) for loss in losses], declared(epsilon, delta))
+    losses = [
+        ending(2, 0.2 * FAILURES * delta),
+        with_rare_loss(2, 14, TRIMMED_BELOW * delta),
+        with_rare_loss(5, 11, 0.03),
+    ]
+    account = real_accounts(
+        [Spend(PrivacyLoss(((loss, 1),))) for loss in losses], declared(epsilon, delta)
+    )
     assert account((0,)).total.failure > 0.0
     assert account((1,)).total.failure > 0.0
     assert account((2,)).was_last == (epsilon == 1.2)
@@ -145,10 +172,23 @@ def test_a_first_release_shows_the_filter_and_beside_it_what_it_costs_as_the_las
         preview = ledger.preview("patients", TEN)
         entry = ledger.spend("patients", TEN, plan_hash="plan")
         status = ledger.dataset("patients")
-        filtered = filter_epsilon(charge(single_loss(LAW, 1.0), declared(2.5, 1e-6)).times(10), declared(2.5, 1e-6))
+        filtered = filter_epsilon(
+            charge(single_loss(LAW, 1.0), declared(2.5, 1e-6)).times(10), declared(2.5, 1e-6)
+        )
         tight = PrivacyLoss.of(LAW, 1.0).compose(10).epsilon(1e-6)
-        assert preview.epsilon_after == entry.epsilon_after == status.spent == pytest.approx(filtered, rel=1e-9)
-        assert preview.epsilon_if_fixed == entry.epsilon_if_fixed == status.epsilon_if_fixed == tight < 0.95 * filtered
+        assert (
+            preview.epsilon_after
+            == entry.epsilon_after
+            == status.spent
+            == pytest.approx(filtered, rel=1e-9)
+        )
+        assert (
+            preview.epsilon_if_fixed
+            == entry.epsilon_if_fixed
+            == status.epsilon_if_fixed
+            == tight
+            < 0.95 * filtered
+        )
         assert (preview.last, status.closed, preview.releases) == (False, False, 1)
         assert status.remaining == preview.remaining == 2.5 - status.spent
         assert "1.7431" in ledger.show()
@@ -161,7 +201,9 @@ def test_a_first_release_that_only_its_tight_epsilon_allows_is_the_last(tmp_path
         ledger.open_dataset("patients", epsilon=1.75, delta=1e-6)
         preview = ledger.preview("patients", TEN)
         assert (preview.last, preview.remaining) == (True, 0.0)
-        with pytest.raises(LedgerError, match=r"and more than 1\.75 if it is not\. If it is meant to be the last"):
+        with pytest.raises(
+            LedgerError, match=r"and more than 1\.75 if it is not\. If it is meant to be the last"
+        ):
             ledger.spend("patients", TEN, plan_hash="plan")
         ledger.spend("patients", TEN, plan_hash="plan", last=True)
         status = ledger.dataset("patients")
@@ -171,7 +213,9 @@ def test_a_first_release_that_only_its_tight_epsilon_allows_is_the_last(tmp_path
         tiny = [Spend(laplace(1e12))]
         assert not ledger.preview("patients", tiny).allowed
         assert not ledger.preview("patients", tiny).last
-        with pytest.raises(BudgetExceededError, match="only as the last one, so nothing can follow it"):
+        with pytest.raises(
+            BudgetExceededError, match="only as the last one, so nothing can follow it"
+        ):
             ledger.spend("patients", tiny, plan_hash="plan")
         assert ledger.check(every_entry=True).ok
 
@@ -183,7 +227,9 @@ def test_a_ledger_of_an_earlier_version_shows_what_holds(tmp_path, monkeypatch):
         earlier.setattr(books, "epsilon_at_rule", smaller_of_both)
         with Ledger(path) as ledger:
             ledger.open_dataset("patients", epsilon=2.5, delta=1e-6)
-            assert ledger.spend("patients", TEN, plan_hash="plan").epsilon_after == pytest.approx(1.7431, abs=1e-4)
+            assert ledger.spend("patients", TEN, plan_hash="plan").epsilon_after == pytest.approx(
+                1.7431, abs=1e-4
+            )
     with Ledger(path) as ledger:
         status, (entry,) = ledger.dataset("patients"), ledger.entries("patients")
         assert status.spent == entry.epsilon_after > 1.85
@@ -195,7 +241,10 @@ def test_a_ledger_of_an_earlier_version_shows_what_holds(tmp_path, monkeypatch):
 def running_tight(losses, order, delta):
     """ε of the first n releases of a sequence fixed in advance, n = 0, 1, …"""
     return [
-        tight_epsilon([(loss, order[:n].count(k)) for k, loss in enumerate(losses) if order[:n].count(k)], delta)
+        tight_epsilon(
+            [(loss, order[:n].count(k)) for k, loss in enumerate(losses) if order[:n].count(k)],
+            delta,
+        )
         for n in range(len(order) + 1)
     ]
 

@@ -25,7 +25,22 @@ VALUE = {"column": "x", "lower": -100, "upper": 100, "pitch": 1, "missing": "dro
 KEYS = ["a", "A", "á", "b"]
 
 # Ids that some collation takes for the same: case, accents, both; e + U+0301; blanks at the end.
-LIKE_TEXT = ["P1", "p1", "ép", "ep", "Ép", "e\u0301p", "straße", "STRASSE", "Q1", "q1", "R", "r", "S1", "s1"]
+LIKE_TEXT = [
+    "P1",
+    "p1",
+    "ép",
+    "ep",
+    "Ép",
+    "e\u0301p",
+    "straße",
+    "STRASSE",
+    "Q1",
+    "q1",
+    "R",
+    "r",
+    "S1",
+    "s1",
+]
 WITH_BLANKS = [*LIKE_TEXT, "P1 ", "p1  ", "", " "]
 
 
@@ -43,7 +58,11 @@ def plan(source=None):
 def rows_of(ids, seed=0):
     """Two rows of every person, at both ends of the range."""
     rng = random.Random(seed)
-    rows = [{"id": one, "x": x, "g": rng.choice(KEYS)} for one in ids for x in rng.choices([-100, 100], k=2)]
+    rows = [
+        {"id": one, "x": x, "g": rng.choice(KEYS)}
+        for one in ids
+        for x in rng.choices([-100, 100], k=2)
+    ]
     rows += [{"id": None, "x": 100, "g": "a"}, {"id": None, "x": -100, "g": "b"}]
     rng.shuffle(rows)
     return rows
@@ -87,15 +106,23 @@ def in_duckdb(connected, kind):
 
     def counted(rows):
         connected.raw_sql("DROP TABLE IF EXISTS t")
-        connected.raw_sql(f"CREATE TABLE t (id {kind}, x DOUBLE, g {kind if kind.startswith('VARCHAR') else 'VARCHAR'})")
-        connected.con.executemany("INSERT INTO t VALUES (?, ?, ?)", [[row["id"], row["x"], row["g"]] for row in rows])
+        connected.raw_sql(
+            f"CREATE TABLE t (id {kind}, x DOUBLE, g {kind if kind.startswith('VARCHAR') else 'VARCHAR'})"
+        )
+        connected.con.executemany(
+            "INSERT INTO t VALUES (?, ?, ?)", [[row["id"], row["x"], row["g"]] for row in rows]
+        )
         return integers(plan(), connected.table("t"))
 
     return counted
 
 
 @pytest.mark.parametrize(
-    "kind", ["VARCHAR", *(f"VARCHAR COLLATE {name}" for name in ("NOCASE", "NOACCENT", "NOCASE.NOACCENT", "NFC"))]
+    "kind",
+    [
+        "VARCHAR",
+        *(f"VARCHAR COLLATE {name}" for name in ("NOCASE", "NOACCENT", "NOCASE.NOACCENT", "NFC")),
+    ],
 )
 def test_neighbours_under_a_collation_of_duckdb(kind):
     neighbours_are_close(WITH_BLANKS, in_duckdb(ibis.duckdb.connect(), kind))
@@ -156,10 +183,26 @@ def test_one_value_twice_in_a_dictionary_is_one_person():
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, 2, None]), pa.array(["P1", "P1", None]))
     frame = pa.table({"id": ids, "x": [100, -100, 100, 5, 5], "g": ["a"] * 5})
     centred, present, persons = integers(plan(), frame)[0][()]
-    assert (abs(centred), present, persons) == (200, 1, 1)  # 200 half pitches are the sensitivity of one row
+    assert (abs(centred), present, persons) == (
+        200,
+        1,
+        1,
+    )  # 200 half pitches are the sensitivity of one row
 
 
-NO_IDS = ["DOUBLE", "FLOAT", "DECIMAL(8, 2)", "TIMESTAMPTZ", "TIMESTAMP", "DATE", "BLOB", "BOOLEAN", "JSON", "BIT", "VARCHAR[]"]
+NO_IDS = [
+    "DOUBLE",
+    "FLOAT",
+    "DECIMAL(8, 2)",
+    "TIMESTAMPTZ",
+    "TIMESTAMP",
+    "DATE",
+    "BLOB",
+    "BOOLEAN",
+    "JSON",
+    "BIT",
+    "VARCHAR[]",
+]
 
 
 @pytest.mark.parametrize("kind", NO_IDS)
@@ -167,7 +210,10 @@ def test_types_whose_equality_is_not_that_of_their_bytes_are_no_ids(kind):
     """0.0 equals −0.0, 1.0 equals 1.00, one instant has many zones; such ids are refused by name before a row is read."""
     connected = ibis.duckdb.connect()
     connected.raw_sql(f"CREATE TABLE t (id {kind}, x DOUBLE, g VARCHAR)")
-    with pytest.raises(PlanError, match=r"The person ids in 'id' are of type [^\n]+: they must be text, integers or UUIDs"):
+    with pytest.raises(
+        PlanError,
+        match=r"The person ids in 'id' are of type [^\n]+: they must be text, integers or UUIDs",
+    ):
         open_table(plan(), connected.table("t"))
 
 
@@ -213,9 +259,13 @@ POSTGRES_TYPES = {
 def test_neighbours_on_postgres(postgres, kind):
     def counted(rows):
         postgres.raw_sql("DROP TABLE IF EXISTS people")
-        postgres.raw_sql(f"CREATE TABLE people (id {kind}, x float8, g {'text' if kind == 'who' else kind})")
+        postgres.raw_sql(
+            f"CREATE TABLE people (id {kind}, x float8, g {'text' if kind == 'who' else kind})"
+        )
         with postgres.con.cursor() as cursor:
-            insert = f"INSERT INTO people VALUES (CAST(%s AS {kind.partition(' COLLATE ')[0]}), %s, %s)"
+            insert = (
+                f"INSERT INTO people VALUES (CAST(%s AS {kind.partition(' COLLATE ')[0]}), %s, %s)"
+            )
             cursor.executemany(insert, [(row["id"], row["x"], row["g"]) for row in rows])
         postgres.con.commit()
         return integers(plan(), postgres.table("people"))
@@ -230,7 +280,9 @@ def test_blanks_at_the_end_are_no_part_of_a_char(postgres):
     """CHAR(n) fills every value up with blanks: 'P1' and 'P1 ' are the same bytes there, and one person."""
     postgres.raw_sql("DROP TABLE IF EXISTS people")
     postgres.raw_sql("CREATE TABLE people (id char(9), x float8, g char(9))")
-    postgres.raw_sql("INSERT INTO people VALUES ('P1', 100, 'a'), ('P1 ', 100, 'a'), ('p1', 100, 'a')")
+    postgres.raw_sql(
+        "INSERT INTO people VALUES ('P1', 100, 'a'), ('P1 ', 100, 'a'), ('p1', 100, 'a')"
+    )
     postgres.con.commit()
     assert integers(plan(), postgres.table("people"))[0][()][-1] == 2
 
@@ -242,9 +294,14 @@ def test_numbers_written_as_text_under_a_collation(postgres):
     """PostgreSQL searches no text of a nondeterministic collation; 'tRUE' is no truth value on any engine."""
     postgres.raw_sql("DROP TABLE IF EXISTS people")
     postgres.raw_sql("CREATE TABLE people (id integer, x text COLLATE no_case, g text)")
-    rows = [{"id": i, "x": x, "g": "a"} for i, x in enumerate(["1.5", "tRUE", "true", "?", None, "-30"])]
+    rows = [
+        {"id": i, "x": x, "g": "a"} for i, x in enumerate(["1.5", "tRUE", "true", "?", None, "-30"])
+    ]
     with postgres.con.cursor() as cursor:
-        cursor.executemany("INSERT INTO people VALUES (%s, %s, %s)", [(row["id"], row["x"], row["g"]) for row in rows])
+        cursor.executemany(
+            "INSERT INTO people VALUES (%s, %s, %s)",
+            [(row["id"], row["x"], row["g"]) for row in rows],
+        )
     postgres.con.commit()
     same_as_by_hand(plan(), rows, integers(plan(), postgres.table("people")))
 
@@ -253,13 +310,29 @@ def test_numbers_written_as_text_under_a_collation(postgres):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "kind", ["bpchar", "numeric", "float8", "timestamptz", "bytea", "jsonb", "inet", "macaddr", "bit(3)", "interval", "xml"]
+    "kind",
+    [
+        "bpchar",
+        "numeric",
+        "float8",
+        "timestamptz",
+        "bytea",
+        "jsonb",
+        "inet",
+        "macaddr",
+        "bit(3)",
+        "interval",
+        "xml",
+    ],
 )
 def test_types_that_are_no_ids_on_postgres(postgres, kind):
     postgres.raw_sql("DROP TABLE IF EXISTS people")
     postgres.raw_sql(f"CREATE TABLE people (id {kind}, x float8, g text)")
     postgres.con.commit()
-    with pytest.raises(PlanError, match=r"The person ids in 'id' are of type [^\n]+: they must be text, integers or UUIDs"):
+    with pytest.raises(
+        PlanError,
+        match=r"The person ids in 'id' are of type [^\n]+: they must be text, integers or UUIDs",
+    ):
         open_table(plan(), postgres.table("people"))
 
 
@@ -271,7 +344,9 @@ def test_neighbours_on_spark(spark, collation):
     session = spark._session
 
     def counted(rows):
-        frame = session.createDataFrame([(row["id"], row["x"], row["g"]) for row in rows], "id string, x int, g string")
+        frame = session.createDataFrame(
+            [(row["id"], row["x"], row["g"]) for row in rows], "id string, x int, g string"
+        )
         frame.createOrReplaceTempView("raw_people")
         text = f"SELECT id COLLATE {collation} AS id, x, g COLLATE {collation} AS g FROM raw_people"
         session.sql(text).createOrReplaceTempView("people")
@@ -315,7 +390,10 @@ def test_folders_that_give_the_ids_give_them_as_text(tmp_path):
 
 def test_columns_that_an_engine_would_rename_are_refused(tmp_path):
     """DuckDB reads `id, ID, ID_1` as `id, ID_1, ID_1_1`: the person of the plan would be another column."""
-    rows = [{"id": "a", "ID": str(number), "ID_1": "p", "x": 100, "g": "a", "deep": {"id": 1, "Id": 2}} for number in range(4)]
+    rows = [
+        {"id": "a", "ID": str(number), "ID_1": "p", "x": 100, "g": "a", "deep": {"id": 1, "Id": 2}}
+        for number in range(4)
+    ]
     wanted = replace(plan(), person="ID_1")
     with pytest.raises(PlanError, match="'id' and 'ID', which DuckDB takes for one"):
         integers(wanted, pytest.importorskip("pyarrow").Table.from_pylist(rows))

@@ -97,7 +97,10 @@ def test_toml_and_python_say_the_same(tmp_path):
         (("statistic", 0, "lower"), "declare lower = the smallest value"),
         (("statistic", 0, "upper"), "declare upper = the largest value"),
         (("statistic", 0, "pitch"), "declare pitch = the pitch of the public lattice"),
-        (("statistic", 0, "missing"), 'declare missing = what null and NaN count as: "drop" or a number'),
+        (
+            ("statistic", 0, "missing"),
+            'declare missing = what null and NaN count as: "drop" or a number',
+        ),
     ],
 )
 def test_what_is_missing_is_named(missing, said):
@@ -138,9 +141,21 @@ def test_what_is_missing_is_named(missing, said):
         {"statistic": [{"kind": "count", "group_by": {"g": [1, 1.0]}}]},
         {"statistic": [{"kind": "count", "group_by": {"g": [1, "1.0"]}}]},
         {"statistic": [{"kind": "count", "group_by": {"g": [True, "TRUE"]}}]},
-        {"statistic": [{"kind": "count", "group_by": {"g": {"values": ["A", "a"], "match": "casefold"}}}]},
-        {"statistic": [{"kind": "count", "group_by": {"g": {"values": ["A", "A "], "match": "trim"}}}]},
-        {"statistic": [{"kind": "count", "group_by": {"g": {"values": ["A"], "match": "roughly"}}}]},
+        {
+            "statistic": [
+                {"kind": "count", "group_by": {"g": {"values": ["A", "a"], "match": "casefold"}}}
+            ]
+        },
+        {
+            "statistic": [
+                {"kind": "count", "group_by": {"g": {"values": ["A", "A "], "match": "trim"}}}
+            ]
+        },
+        {
+            "statistic": [
+                {"kind": "count", "group_by": {"g": {"values": ["A"], "match": "roughly"}}}
+            ]
+        },
         {"statistic": [{"kind": "count", "group_by": {"g": {"values": [1, 2], "match": "trim"}}}]},
         {"statistic": [{"kind": "count", "group_by": {"g": {"edges": [1, 2], "match": "trim"}}}]},
         {"statistic": [{"kind": "count", "group_by": {"g": {"match": "trim"}}}]},
@@ -164,7 +179,9 @@ def test_files_that_are_no_plans(tmp_path):
 
 
 def test_passwords_are_not_written_down():
-    plan = plan_from({**WHOLE, "source": {"connection": "postgresql://me:secret@host/db", "table": "t"}})
+    plan = plan_from(
+        {**WHOLE, "source": {"connection": "postgresql://me:secret@host/db", "table": "t"}}
+    )
     assert isinstance(plan.source, Connection)
     assert "secret" not in str(plan.describe())
 
@@ -177,7 +194,10 @@ def test_the_number_of_rows_is_public_when_rows_are_replaced():
 
 # Sensitivities: (statistic, unit, relation) -> what the derivation must give, by hand.
 X = {"column": "x", "lower": -2, "upper": 10, "pitch": 1}
-ROW, PERSON = {"one_row_per_person": True}, {"person": "id", "rows_per_person": 5, "groups_per_person": 2, "rows_per_group": 3}
+ROW, PERSON = (
+    {"one_row_per_person": True},
+    {"person": "id", "rows_per_person": 5, "groups_per_person": 2, "rows_per_group": 3},
+)
 BY = {"g": ["a", "b", "c", "d", "e"]}
 
 
@@ -194,8 +214,20 @@ BY = {"g": ["a", "b", "c", "d", "e"]}
         (Statistic("count", group_by=BY), PERSON, "replace", (3,), 4),
         (Statistic("sum", missing="drop", **X), ROW, "add/remove", (10,), 1),
         (Statistic("sum", missing="drop", **X), ROW, "replace", (12,), 1),
-        (Statistic("sum", missing="drop", **{**X, "lower": -10, "upper": 2}), ROW, "add/remove", (10,), 1),
-        (Statistic("sum", missing="drop", **{**X, "lower": -10, "upper": -2}), PERSON, "add/remove", (50,), 1),
+        (
+            Statistic("sum", missing="drop", **{**X, "lower": -10, "upper": 2}),
+            ROW,
+            "add/remove",
+            (10,),
+            1,
+        ),
+        (
+            Statistic("sum", missing="drop", **{**X, "lower": -10, "upper": -2}),
+            PERSON,
+            "add/remove",
+            (50,),
+            1,
+        ),
         (Statistic("sum", missing=0, **{**X, "lower": 4}), ROW, "replace", (6,), 1),
         (Statistic("sum", missing="drop", **{**X, "lower": 4}), ROW, "replace", (10,), 1),
         (Statistic("sum", missing="drop", **X), PERSON, "replace", (60,), 1),
@@ -203,7 +235,13 @@ BY = {"g": ["a", "b", "c", "d", "e"]}
         (Statistic("mean", missing="drop", **X), ROW, "replace", (24, 1), 1),
         (Statistic("mean", missing=0, public_n=9, **X), ROW, "replace", (24,), 1),
         (Statistic("variance", missing=0, **X), ROW, "add/remove", (12, 144, 1), 1),
-        (Statistic("variance", missing="drop", group_by=BY, **X), PERSON, "add/remove", (36, 432, 3), 2),
+        (
+            Statistic("variance", missing="drop", group_by=BY, **X),
+            PERSON,
+            "add/remove",
+            (36, 432, 3),
+            2,
+        ),
     ],
 )
 def test_sensitivities_by_hand(statistic, unit, relation, expected, touched):
@@ -212,7 +250,9 @@ def test_sensitivities_by_hand(statistic, unit, relation, expected, touched):
     assert cells.count("unreadable") == cells.count("clipped") == (statistic.column is not None)
     assert ("left out" in cells) == ("person" in unit)
     # Everybody is in one cell: who is replaced leaves one and enters another.
-    assert [check.touched for check in checks] == ([1 if relation == "add/remove" else min(2, len(cells))] if cells else [])
+    assert [check.touched for check in checks] == (
+        [1 if relation == "add/remove" else min(2, len(cells))] if cells else []
+    )
     assert block.sensitivities == expected
     assert block.touched == touched
 
@@ -244,7 +284,9 @@ def test_a_sum_beside_a_mean_has_an_answer_of_its_own_where_rows_are_replaced(re
 def test_no_person_changes_more_than_derived(kind, relation):
     rng = random.Random(5)
     if kind == "rows" and relation == "replace":
-        stats = tuple(s for s in tables.statistics() if s.kind in ("sum", "histogram") or s.group_by)
+        stats = tuple(
+            s for s in tables.statistics() if s.kind in ("sum", "histogram") or s.group_by
+        )
         plan = Plan("random", None, relation, stats, 2.0, 1e-6, one_row_per_person=True)
     elif kind == "ids, with totals":  # other keys are counted in rows
         limits = {"rows_per_person": 2, "groups_per_person": 2, "postprocess": ("totals",)}
@@ -264,7 +306,8 @@ def test_no_person_changes_more_than_derived(kind, relation):
 
 def _neighbour(rows, kind, relation, rng):
     extreme = [
-        row | {"x": rng.choice([-9.0, 99.0]), "n": rng.choice([-9, 99])} for row in tables.table(rng.randrange(10**6), size=12)
+        row | {"x": rng.choice([-9.0, 99.0]), "n": rng.choice([-9, 99])}
+        for row in tables.table(rng.randrange(10**6), size=12)
     ]
     if kind == "rows":
         at = rng.randrange(len(rows))

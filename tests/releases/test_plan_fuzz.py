@@ -73,7 +73,11 @@ def mutated(rng):
     content = copy.deepcopy(WHOLE)
     for _ in range(rng.randrange(4)):
         entries = content.get("statistic")
-        inside = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        inside = (
+            [entry for entry in entries if isinstance(entry, dict)]
+            if isinstance(entries, list)
+            else []
+        )
         where = rng.choice([content, *inside])
         name = rng.choice([*where, "group_by", "public_n", "sigma", "weight", "columns", "source"])
         if rng.random() < 0.2:
@@ -85,7 +89,10 @@ def mutated(rng):
 
 def renamed(rng, content):
     """Columns and keys with hostile names, the same in plan and table."""
-    names = {old: rng.choice([old, *INJECTED]) + (old if rng.random() < 0.5 else "") for old in ("id", "x", "g")}
+    names = {
+        old: rng.choice([old, *INJECTED]) + (old if rng.random() < 0.5 else "")
+        for old in ("id", "x", "g")
+    }
     if len(set(names.values())) < 3 or any(not name.strip() for name in names.values()):
         names = {old: old for old in names}
     if content.get("person") == "id":
@@ -105,7 +112,9 @@ def table(rng, names):
         "id": rng.choice(
             [
                 lambda: pa.array([rng.randrange(5) for _ in range(size)], pa.int64()),
-                lambda: pa.array([rng.choice(["SECRETNAME", None, "b|~'"]) for _ in range(size)], pa.string()),
+                lambda: pa.array(
+                    [rng.choice(["SECRETNAME", None, "b|~'"]) for _ in range(size)], pa.string()
+                ),
                 lambda: pa.array([987654321.5] * size, pa.float64()),
                 lambda: pa.array([None] * size, pa.int64()),
                 lambda: pa.array([b"SECRETNAME"] * size, pa.binary()),
@@ -114,12 +123,22 @@ def table(rng, names):
         "x": rng.choice(
             [
                 lambda: pa.array(
-                    [rng.choice([31415.92653, math.nan, math.inf, -math.inf, 5e-324, None]) for _ in range(size)], pa.float64()
+                    [
+                        rng.choice([31415.92653, math.nan, math.inf, -math.inf, 5e-324, None])
+                        for _ in range(size)
+                    ],
+                    pa.float64(),
                 ),
                 lambda: pa.array(
-                    [rng.choice(["31415.92653", "SECRETNAME", "1e999", "", None, "9" * 400]) for _ in range(size)], pa.string()
+                    [
+                        rng.choice(["31415.92653", "SECRETNAME", "1e999", "", None, "9" * 400])
+                        for _ in range(size)
+                    ],
+                    pa.string(),
                 ),
-                lambda: pa.array([rng.choice([2**63 - 1, -(2**63), 987654321]) for _ in range(size)], pa.int64()),
+                lambda: pa.array(
+                    [rng.choice([2**63 - 1, -(2**63), 987654321]) for _ in range(size)], pa.int64()
+                ),
                 lambda: pa.array([2**64 - 1] * size, pa.uint64()),
                 lambda: pa.array([[987654321]] * size, pa.list_(pa.int64())),
                 lambda: pa.array([None] * size, pa.null()),
@@ -128,7 +147,15 @@ def table(rng, names):
         )(),
         "g": rng.choice(
             [
-                *[lambda: pa.array([rng.choice(["A", "B", "SECRETNAME", None, *INJECTED]) for _ in range(size)], pa.string())]
+                *[
+                    lambda: pa.array(
+                        [
+                            rng.choice(["A", "B", "SECRETNAME", None, *INJECTED])
+                            for _ in range(size)
+                        ],
+                        pa.string(),
+                    )
+                ]
                 * 4,  # keys of text are for a column of text
                 lambda: pa.array([987654321] * size, pa.int64()),
                 lambda: pa.array([True] * size, pa.bool_()),
@@ -168,7 +195,10 @@ def test_a_thousand_broken_plans_and_tables():
             finally:
                 opened.close()
             stage = "integers"
-            assert all(set(counts) == set(no_rows(block)) for counts, block in zip(found, asked, strict=True))
+            assert all(
+                set(counts) == set(no_rows(block))
+                for counts, block in zip(found, asked, strict=True)
+            )
         except LeastNoiseError as error:
             told = tell(error)
             assert not any(secret in told for secret in SECRETS), told

@@ -22,7 +22,11 @@ from releases.three_sets import heart_patients  # noqa: E402
 
 CHOLESTEROL = {"column": "chol", "lower": 100, "upper": 450, "pitch": 1, "missing": "drop"}
 BY_PAIN = {"sex": [0, 1], "cp": [1, 2, 3, 4]}  # groups of 4 to 105 patients
-SMALL = {"cp": [1, 2, 3, 4], "slope": [1, 2, 3], "num": [0, 1, 2, 3, 4]}  # 60 groups, most of 0 to 11 patients
+SMALL = {
+    "cp": [1, 2, 3, 4],
+    "slope": [1, 2, 3],
+    "num": [0, 1, 2, 3, 4],
+}  # 60 groups, most of 0 to 11 patients
 
 
 def plan(*statistics, epsilon=1.0):
@@ -56,7 +60,10 @@ def truths(table, by, kind):
 
 
 def test_cholesterol_of_small_groups_is_within_its_bounds_or_not_told():
-    statistics = (Statistic("mean", group_by=SMALL, **CHOLESTEROL), Statistic("variance", group_by=SMALL, **CHOLESTEROL))
+    statistics = (
+        Statistic("mean", group_by=SMALL, **CHOLESTEROL),
+        Statistic("variance", group_by=SMALL, **CHOLESTEROL),
+    )
     wanted = plan(*statistics)
     made, counts = answered(wanted, heart_patients())
     silent = 0
@@ -78,8 +85,15 @@ def test_tumours_of_small_groups_are_within_their_bounds_or_not_told():
     table = real.tumours()
     area = {"column": "mean area", "lower": 100, "upper": 2000, "pitch": 1, "missing": "drop"}
     edges = {"edges": [5, 10, 12, 14, 16, 18, 20, 22, 40]}
-    by = {"malignant": [0, 1], "mean texture": edges, "mean smoothness": {"edges": [0.05, 0.08, 0.1, 0.12, 0.2]}}
-    statistics = (Statistic("mean", name="area", group_by=by, **area), Statistic("variance", name="spread", group_by=by, **area))
+    by = {
+        "malignant": [0, 1],
+        "mean texture": edges,
+        "mean smoothness": {"edges": [0.05, 0.08, 0.1, 0.12, 0.2]},
+    }
+    statistics = (
+        Statistic("mean", name="area", group_by=by, **area),
+        Statistic("variance", name="spread", group_by=by, **area),
+    )
     wanted = Plan("tumours", None, "add/remove", statistics, 1.0, 1e-6, one_row_per_person=True)
     made, counts = answered(wanted, table)
     groups = 2 * 8 * 4
@@ -115,16 +129,23 @@ def test_intervals_of_real_tumours_hold():
 
 def test_too_few_is_said_in_every_file():
     wanted = plan(Statistic("mean", name="cholesterol", group_by=BY_PAIN, **CHOLESTEROL))
-    done = run.release(wanted, table=heart_patients(), entropy=InsecureSeededEntropy(1), not_private=True)
+    done = run.release(
+        wanted, table=heart_patients(), entropy=InsecureSeededEntropy(1), not_private=True
+    )
     few = [row for row in done.rows if row.value is None]
     told = [row for row in done.rows if row.value is not None and row.kind == "mean"]
     assert few
     assert told
     lines = list(csv.DictReader(done.to_csv().splitlines()))
     silent = [line for line in lines if line["note"] == "too few to say"]
-    assert [(line["sex"], line["cp"]) for line in silent] == [tuple(key for _, key in row.keys) for row in few]
+    assert [(line["sex"], line["cp"]) for line in silent] == [
+        tuple(key for _, key in row.keys) for row in few
+    ]
     for line in silent:
-        assert {line[name] for name in ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")} == {""}
+        assert {
+            line[name]
+            for name in ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")
+        } == {""}
     records = [record for record in json.loads(done.to_json())["statistics"] if record["note"]]
     assert [record["group"] for record in records] == [row.group for row in few]
     assert {record["value"] for record in records} == {None}
@@ -143,10 +164,14 @@ def test_too_few_is_drawn_as_words():
     from leastnoise.plots import release_bars
 
     wanted = plan(Statistic("mean", name="cholesterol", group_by=BY_PAIN, **CHOLESTEROL))
-    done = run.release(wanted, table=heart_patients(), entropy=InsecureSeededEntropy(1), not_private=True)
+    done = run.release(
+        wanted, table=heart_patients(), entropy=InsecureSeededEntropy(1), not_private=True
+    )
     axes = release_bars(done)
     axes.figure.canvas.draw()
-    assert [text.get_text() for text in axes.texts] == [row.in_words() for row in done.rows if row.kind == "mean"]
+    assert [text.get_text() for text in axes.texts] == [
+        row.in_words() for row in done.rows if row.kind == "mean"
+    ]
     assert "too few to say" in [text.get_text() for text in axes.texts]
     low, high = axes.get_xlim()
     pyplot.close("all")
@@ -185,11 +210,15 @@ def test_a_mean_near_its_bound_is_covered_too():
 
 
 def test_a_public_number_of_values_keeps_the_exact_interval_within_the_bounds():
-    wanted = plan(Statistic("mean", column="x", lower=0, upper=10, pitch=1, missing="drop", public_n=3))
+    wanted = plan(
+        Statistic("mean", column="x", lower=0, upper=10, pitch=1, missing="drop", public_n=3)
+    )
     made, counts = answered(wanted, pa.table({"x": [9, 10, 10]}))
     rows = [released(wanted, made, counts, seed)[0] for seed in range(50)]
     half = made.law_of[0].noise.interval(0.95) * 5.0 / 3.0
-    assert all(row.value is not None and 0.0 <= row.lower <= row.value <= row.upper <= 10.0 for row in rows)
+    assert all(
+        row.value is not None and 0.0 <= row.lower <= row.value <= row.upper <= 10.0 for row in rows
+    )
     assert all(row.half_width <= half * (1 + 1e-12) for row in rows)
 
 
@@ -200,7 +229,9 @@ def test_clamping_is_not_undone_by_what_stands_beside_the_value():
         one_row_per_person=True, postprocess=("non-negative",),
     )  # fmt: skip
     for seed in range(5):
-        done = run.release(wanted, table=heart_patients(), entropy=InsecureSeededEntropy(seed), not_private=True)
+        done = run.release(
+            wanted, table=heart_patients(), entropy=InsecureSeededEntropy(seed), not_private=True
+        )
         for row in done.rows[:8]:
             assert (row.value is None) == (row.unprocessed is None)
             assert row.value is None or 100 <= row.unprocessed <= 450
@@ -224,7 +255,11 @@ def test_the_preview_gives_the_width_of_a_mean_for_an_expected_number_of_values(
             widths[row.statistic].append(row.half_width)
     for name in ("cholesterol", "spread"):
         assert (ahead[name].n, ahead[name].of_sum) == (297, False)
-        assert 0.99 * np.median(widths[name]) <= ahead[name].half_width <= 2.5 * np.median(widths[name])
+        assert (
+            0.99 * np.median(widths[name])
+            <= ahead[name].half_width
+            <= 2.5 * np.median(widths[name])
+        )
 
 
 def test_the_preview_says_where_so_few_will_be_too_few():
@@ -253,17 +288,28 @@ def test_five_thousand_groups_of_real_flights_with_their_means():
     names = ("origin", "carrier", "dest")
     by = {name: sorted(set(real.flights()[name].to_pylist())) for name in names}
     air = {"column": "air_time", "lower": 0, "upper": 700, "pitch": 1, "missing": "drop"}
-    statistics = (Statistic("count", name="flights", group_by=by), Statistic("mean", name="time", group_by=by, **air))
-    unit = {"person": "tailnum", "rows_per_person": 40, "groups_per_person": 4, "rows_per_group": 10}
+    statistics = (
+        Statistic("count", name="flights", group_by=by),
+        Statistic("mean", name="time", group_by=by, **air),
+    )
+    unit = {
+        "person": "tailnum",
+        "rows_per_person": 40,
+        "groups_per_person": 4,
+        "rows_per_group": 10,
+    }
     wanted = Plan("routes", None, "add/remove", statistics, 2.0, 1e-6, **unit)
     done = run.release(wanted, table=table, entropy=InsecureSeededEntropy(1), not_private=True)
     groups = len(by["origin"]) * len(by["carrier"]) * len(by["dest"])
     assert groups == 5040
-    counts, means = ([row for row in done.rows if row.statistic == name] for name in ("flights", "time"))
+    counts, means = (
+        [row for row in done.rows if row.statistic == name] for name in ("flights", "time")
+    )
     assert len(counts) == len(means) == groups
     assert len({row.group for row in means}) == groups
     flown = {
-        f"origin = {a}, carrier = {b}, dest = {c}" for a, b, c in zip(*(table[name].to_pylist() for name in names), strict=True)
+        f"origin = {a}, carrier = {b}, dest = {c}"
+        for a, b, c in zip(*(table[name].to_pylist() for name in names), strict=True)
     }
     held = [row.lower <= 0.0 for row in counts if row.group not in flown]
     assert len(held) > 4000
@@ -285,7 +331,9 @@ def test_many_groups_share_the_trials_of_their_noise(monkeypatch):
     )  # fmt: skip
     made = mechanism(wanted)
     drawn, draw = [], trials.draw
-    monkeypatch.setattr(trials, "draw", lambda *given, **more: drawn.append(given) or draw(*given, **more))
+    monkeypatch.setattr(
+        trials, "draw", lambda *given, **more: drawn.append(given) or draw(*given, **more)
+    )
     rows = estimate.rows(wanted, made, [1000.0] * len(made.entries))
     assert sum(row.kind == "mean" for row in rows) == 400
     assert len(drawn) <= 2 * len(made.laws)

@@ -29,10 +29,26 @@ def plan(statistics=COUNT, source=None, **changes):
     ("statistic", "said"),
     [
         ({"kind": "count", "name": "n" * 10_000}, "name"),
-        ({"kind": "count", "group_by": (Key("g", ("a",)), Key("g", ("b",)))}, "to name each column once"),
-        ({"kind": "count", "group_by": {c: [str(k) for k in range(1000)] for c in "abc"}}, "declare fewer keys"),
+        (
+            {"kind": "count", "group_by": (Key("g", ("a",)), Key("g", ("b",)))},
+            "to name each column once",
+        ),
+        (
+            {"kind": "count", "group_by": {c: [str(k) for k in range(1000)] for c in "abc"}},
+            "declare fewer keys",
+        ),
         ({"kind": "count", "group_by": {"g": {"borders": [1, 2]}}}, "a list of keys"),
-        ({"kind": "variance", "column": "x", "lower": 0, "upper": 1, "pitch": 1e-12, "missing": "drop"}, "would not fit 64-bit"),
+        (
+            {
+                "kind": "variance",
+                "column": "x",
+                "lower": 0,
+                "upper": 1,
+                "pitch": 1e-12,
+                "missing": "drop",
+            },
+            "would not fit 64-bit",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -58,13 +74,35 @@ def test_units(changes, said):
 
 @pytest.mark.parametrize(("key", "value"), [("postprocess", "totals"), ("about", ["a person"])])
 def test_fields_of_a_file_that_are_no_list_or_table(key, value):
-    given = {"name": "n", "epsilon": 1.0, "delta": 1e-6, "relation": "add/remove", "statistic": [{"kind": "count"}], **ALONE}
+    given = {
+        "name": "n",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "relation": "add/remove",
+        "statistic": [{"kind": "count"}],
+        **ALONE,
+    }
     with pytest.raises(PlanError, match="postprocess is a list of words"):
         plan_from({**given, key: value})
 
 
 def test_sources_and_how_they_are_described(tmp_path):
-    for delimiter in ("", ";;", "\n", 7, "h", "H", "1", " ", ".", ":", "é", '"', None, [","]):  # a letter asks who has it
+    for delimiter in (
+        "",
+        ";;",
+        "\n",
+        7,
+        "h",
+        "H",
+        "1",
+        " ",
+        ".",
+        ":",
+        "é",
+        '"',
+        None,
+        [","],
+    ):  # a letter asks who has it
         with pytest.raises(InvalidParameterError, match=r"source\.delimiter"):
             CsvFile("a.csv", delimiter=delimiter)
     for columns in ([], "x", [1]):
@@ -89,7 +127,10 @@ def test_tables_that_are_not_there(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASTNOISE_URL", f"duckdb://{tmp_path / 'a.db'}")
     with pytest.raises(PlanError, match="no table or view 'visits'"):
         open_table(plan(source=Connection("env:LEASTNOISE_URL", "visits")))
-    for missing in (ParquetFile(str(tmp_path / "none.parquet")), DuckDBTable(str(tmp_path / "none.db"), "t")):
+    for missing in (
+        ParquetFile(str(tmp_path / "none.parquet")),
+        DuckDBTable(str(tmp_path / "none.db"), "t"),
+    ):
         with pytest.raises(PlanError, match="There is no file"):
             open_table(plan(source=missing))
     with pytest.raises(UnsupportedError, match="A set is no table"):
@@ -112,10 +153,17 @@ def test_engines_without_progress_are_served_without_it(monkeypatch):
     arrow = pytest.importorskip("pyarrow")
     monkeypatch.setattr(scan, "_HANDLES", {})
     told = []
-    done = release(plan(), table=arrow.table({"x": [1, 2, 3]}), progress=lambda stage, share: told.append((stage, share)))
+    done = release(
+        plan(),
+        table=arrow.table({"x": [1, 2, 3]}),
+        progress=lambda stage, share: told.append((stage, share)),
+    )
     assert abs(done.value("count") - 3.0) < 1000.0
     assert ("scanning the table", 1.0) in told
-    assert repr(done) == f"Release('refused', 1 numbers, epsilon={above(done.epsilon, 6)}, delta=1e-06, duckdb)"
+    assert (
+        repr(done)
+        == f"Release('refused', 1 numbers, epsilon={above(done.epsilon, 6)}, delta=1e-06, duckdb)"
+    )
 
 
 def test_losses_that_are_no_losses():

@@ -30,7 +30,9 @@ from releases import real_tables as real
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic.csv"
 COLUMNS = ("patient", "day", "ward", "age", "stay", "emergency")
 STATISTICS = (
-    Statistic("count", group_by={"ward": {"values": ["north", "south", "west"], "match": "casefold"}}),
+    Statistic(
+        "count", group_by={"ward": {"values": ["north", "south", "west"], "match": "casefold"}}
+    ),
     Statistic("mean", column="stay", lower=0, upper=30, pitch=0.1, missing="drop"),
 )
 
@@ -66,7 +68,11 @@ def costs_nothing(ledger, noise, error, said, source=None, table=None, plan_of=v
             carried_out(ledger, noise, source, table, plan_of)
     assert ledger.head == head
     assert ledger.dataset(plan_of().dataset).spent == 0.0
-    for secret in ("P0039", "zoë", r"(?<![\w-])49(?!\w)"):  # a folder of tests may be called pytest-49
+    for secret in (
+        "P0039",
+        "zoë",
+        r"(?<![\w-])49(?!\w)",
+    ):  # a folder of tests may be called pytest-49
         assert not re.search(secret, str(refused.value))
 
 
@@ -96,13 +102,21 @@ def test_a_table_of_another_engine_is_refused_by_its_name(ledger, noise, tmp_pat
     path = in_sqlite(tmp_path)
     backend = ibis.sqlite.connect(path)
     try:
-        costs_nothing(ledger, noise, UnsupportedError, "The table is in sqlite", table=backend.table("visits"))
+        costs_nothing(
+            ledger, noise, UnsupportedError, "The table is in sqlite", table=backend.table("visits")
+        )
     finally:
         backend.disconnect()
     with pytest.raises(PlanError, match="The connection is to sqlite"):
         Connection(f"sqlite://{path}", "visits")
     monkeypatch.setenv("CLINIC_URL", f"sqlite://{path}")
-    costs_nothing(ledger, noise, PlanError, "The connection is to sqlite", Connection("env:CLINIC_URL", "visits"))
+    costs_nothing(
+        ledger,
+        noise,
+        PlanError,
+        "The connection is to sqlite",
+        Connection("env:CLINIC_URL", "visits"),
+    )
     with pytest.raises(PlanError, match="The connection is to no engine that is known here"):
         Connection("hunter2://clinic", "visits")
 
@@ -111,10 +125,18 @@ def test_a_file_in_another_encoding(ledger, noise, tmp_path):
     lines = rows()
     lines[2000][2] = "zoë"
     path = written(tmp_path / "latin.csv", lines, encoding="latin-1")
-    costs_nothing(ledger, noise, EngineError, "reading the table's files to their end .* must be UTF-8", CsvFile(path))
+    costs_nothing(
+        ledger,
+        noise,
+        EngineError,
+        "reading the table's files to their end .* must be UTF-8",
+        CsvFile(path),
+    )
 
 
-@pytest.mark.parametrize("change", [lambda line: line[:-1], lambda line: [*line, "more"], lambda line: [line[0]]])
+@pytest.mark.parametrize(
+    "change", [lambda line: line[:-1], lambda line: [*line, "more"], lambda line: [line[0]]]
+)
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_of_too_few_or_too_many_fields(ledger, noise, tmp_path, change, packed):
     lines = rows()
@@ -124,7 +146,9 @@ def test_a_line_of_too_few_or_too_many_fields(ledger, noise, tmp_path, change, p
         with open(path, "rb") as plain, gzip.open(tmp_path / "ragged.csv.gz", "wb") as file:
             shutil.copyfileobj(plain, file)
         path += ".gz"
-    costs_nothing(ledger, noise, EngineError, "as many fields in each line as columns", CsvFile(path))
+    costs_nothing(
+        ledger, noise, EngineError, "as many fields in each line as columns", CsvFile(path)
+    )
 
 
 def test_a_file_with_another_delimiter(ledger, noise, tmp_path):
@@ -132,12 +156,17 @@ def test_a_file_with_another_delimiter(ledger, noise, tmp_path):
     costs_nothing(ledger, noise, PlanError, "no column 'patient'", CsvFile(path))
     headless = written(tmp_path / "headless.csv", rows()[1:], delimiter=";")
     costs_nothing(ledger, noise, EngineError, "as many fields", CsvFile(headless, columns=COLUMNS))
-    assert carried_out(ledger, noise, CsvFile(headless, columns=COLUMNS, delimiter=";")).entry is not None
+    assert (
+        carried_out(ledger, noise, CsvFile(headless, columns=COLUMNS, delimiter=";")).entry
+        is not None
+    )
 
 
 def test_an_unclosed_quote(ledger, noise, tmp_path):
     path = tmp_path / "quote.csv"
-    path.write_text(CLINIC.read_text(encoding="utf-8") + 'P9999,365,"north,49,1.0,no\n', encoding="utf-8")
+    path.write_text(
+        CLINIC.read_text(encoding="utf-8") + 'P9999,365,"north,49,1.0,no\n', encoding="utf-8"
+    )
     costs_nothing(ledger, noise, EngineError, "every quote closed", CsvFile(str(path)))
 
 
@@ -158,14 +187,20 @@ def test_no_row_is_read_by_the_rehearsal_of_a_database(tmp_path, noise):
 
     path = tmp_path / "clinic.duckdb"
     with duckdb.connect(str(path)) as database:
-        database.execute(f"CREATE TABLE visits AS SELECT * FROM read_csv('{CLINIC}', all_varchar = true)")
+        database.execute(
+            f"CREATE TABLE visits AS SELECT * FROM read_csv('{CLINIC}', all_varchar = true)"
+        )
         rest = "patient, ward, CASE WHEN error('a row was read') IS NULL THEN stay END AS stay"
         database.execute(f"CREATE VIEW failing AS SELECT {rest} FROM visits")
     plan = visits(DuckDBTable(str(path), "failing"))
     opened = tables.open_table(plan)
     try:
         tables.rehearse(plan, opened, noise.blocks)
-        (stays,) = (block for block in noise.blocks if any(answer.measure == "centred" for answer in block.answers))
+        (stays,) = (
+            block
+            for block in noise.blocks
+            if any(answer.measure == "centred" for answer in block.answers)
+        )
         with pytest.raises(EngineError):
             tables.aggregate(plan, opened, stays)
     finally:
@@ -181,7 +216,12 @@ def flown(source=None):
         Statistic("count", group_by={"origin": real.ORIGINS}),
         Statistic("mean", column="air_time", lower=0, upper=600, pitch=1, missing="drop"),
     )
-    unit = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 2, "dataset": "flights"}
+    unit = {
+        "person": "tailnum",
+        "rows_per_person": 20,
+        "groups_per_person": 2,
+        "dataset": "flights",
+    }
     return Plan("flights", source, "add/remove", statistics, 0.5, 1e-9, **unit)
 
 
@@ -203,7 +243,11 @@ def damaged(path):
     from pyarrow import parquet
 
     group = parquet.ParquetFile(path).metadata.row_group(0)
-    (column,) = (group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "air_time")
+    (column,) = (
+        group.column(i)
+        for i in range(group.num_columns)
+        if group.column(i).path_in_schema == "air_time"
+    )
     start = column.data_page_offset
     content = bytearray(Path(path).read_bytes())
     middle = start + column.total_compressed_size // 2
@@ -218,7 +262,13 @@ def test_parquet_with_a_damaged_page_or_half_a_file_costs_nothing(ledger, flown_
     half = tmp_path / "half.parquet"
     half.write_bytes(Path(whole).read_bytes()[:50_000])
     is_free(ledger, flown_noise, "while opening the table", ParquetFile(str(half)))
-    is_free(ledger, flown_noise, "There is no file", ParquetFile(str(tmp_path / "none.parquet")), error=PlanError)
+    is_free(
+        ledger,
+        flown_noise,
+        "There is no file",
+        ParquetFile(str(tmp_path / "none.parquet")),
+        error=PlanError,
+    )
     broken = tmp_path / "broken.parquet"
     shutil.copy(whole, broken)
     said = "while reading the table's files to their end .* If its files are damaged or not whole, write them again"
@@ -232,7 +282,12 @@ def test_a_damaged_page_of_decimal_numbers_costs_nothing(ledger, flown_noise, tm
     place = table.column_names.index("air_time")
     table = table.set_column(place, "air_time", table["air_time"].cast(pa.decimal128(21, 2)))
     path = real.as_parquet(table, tmp_path / "flights.parquet", compression="zstd")
-    is_free(ledger, flown_noise, "while reading the table's files to their end", ParquetFile(damaged(path)))
+    is_free(
+        ledger,
+        flown_noise,
+        "while reading the table's files to their end",
+        ParquetFile(damaged(path)),
+    )
 
 
 @pytest.mark.engines
@@ -254,8 +309,20 @@ def test_what_postgres_refuses_costs_nothing(ledger, flown_noise):
             refused = "counting and summing .InsufficientPrivilege."
             is_free(ledger, flown_noise, refused, Connection(guest, "flights"))
             is_free(ledger, flown_noise, refused, Connection(guest, "closed"))
-            is_free(ledger, flown_noise, "has no column 'air_time'", Connection(url, "short"), error=PlanError)
-            is_free(ledger, flown_noise, "no table or view 'nothing'", Connection(url, "nothing"), error=PlanError)
+            is_free(
+                ledger,
+                flown_noise,
+                "has no column 'air_time'",
+                Connection(url, "short"),
+                error=PlanError,
+            )
+            is_free(
+                ledger,
+                flown_noise,
+                "no table or view 'nothing'",
+                Connection(url, "nothing"),
+                error=PlanError,
+            )
             seen = connected.table("departures")
             server.execute("DROP VIEW departures")
             is_free(ledger, flown_noise, "while counting and summing", table=seen)
@@ -273,14 +340,22 @@ def test_what_spark_cannot_read_costs_nothing(ledger, flown_noise, tmp_path):
         session = connected._session
 
         def stored(name):
-            path = real.as_parquet(real.flights(40), tmp_path / f"{name}.parquet", compression="zstd")
+            path = real.as_parquet(
+                real.flights(40), tmp_path / f"{name}.parquet", compression="zstd"
+            )
             session.read.parquet(path).createOrReplaceTempView(name)
             return path
 
         stored("flights")
         session.table("flights").createOrReplaceTempView("departures")
         session.table("flights").select("tailnum", "origin").createOrReplaceTempView("short")
-        is_free(ledger, flown_noise, "has no column 'air_time'", table=connected.table("short"), error=PlanError)
+        is_free(
+            ledger,
+            flown_noise,
+            "has no column 'air_time'",
+            table=connected.table("short"),
+            error=PlanError,
+        )
         seen = connected.table("departures")
         session.catalog.dropTempView("departures")
         is_free(ledger, flown_noise, "while", table=seen)
@@ -308,6 +383,13 @@ def test_a_sound_table_is_charged_once(ledger, noise):
     told = []
     plan = visits(CsvFile(str(CLINIC)))
     made = replace(noise, plan_hash=plan.hash)
-    done = release(plan, ledger=ledger, prepared=made, progress=lambda stage, share: told.append(stage))
+    done = release(
+        plan, ledger=ledger, prepared=made, progress=lambda stage, share: told.append(stage)
+    )
     assert [entry.id for entry in ledger.entries()] == [done.entry]
-    assert list(dict.fromkeys(told)) == ["designing the noise", "checking the table", "scanning the table", "adding noise"]
+    assert list(dict.fromkeys(told)) == [
+        "designing the noise",
+        "checking the table",
+        "scanning the table",
+        "adding noise",
+    ]

@@ -30,11 +30,19 @@ PEOPLE = 4000
 
 def people():
     rng = np.random.default_rng(0)
-    return pa.table({"age": rng.normal(50, 12, PEOPLE).round(1), "g": rng.choice(list("abcx"), PEOPLE)})
+    return pa.table(
+        {"age": rng.normal(50, 12, PEOPLE).round(1), "g": rng.choice(list("abcx"), PEOPLE)}
+    )
 
 
 def small(**more):
-    given = {"relation": "add/remove", "epsilon": 1.0, "delta": 1e-6, "one_row_per_person": True, **more}
+    given = {
+        "relation": "add/remove",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "one_row_per_person": True,
+        **more,
+    }
     stats = given.pop("statistics", (Statistic("count"), Statistic("mean", missing="drop", **AGE)))
     return Plan("small", None, statistics=stats, **given)
 
@@ -88,14 +96,25 @@ def test_operating_system_entropy_is_the_default():
 def test_groups_and_variances():
     stats = (Statistic("variance", missing="drop", group_by=BY, **AGE),)
     table = people()
-    done = release(small(statistics=stats, epsilon=4.0), table=table, entropy=InsecureSeededEntropy(1), not_private=True)
+    done = release(
+        small(statistics=stats, epsilon=4.0),
+        table=table,
+        entropy=InsecureSeededEntropy(1),
+        not_private=True,
+    )
     ages, groups = table["age"].to_numpy(), table["g"].to_numpy(zero_copy_only=False)
     assert [row.group for row in done.rows] == ["g = a", "g = b", "g = c", "g", "age", "age"]
-    assert [row.kind for row in done.rows] == ["variance"] * 3 + ["other keys", "unreadable", "clipped"]
+    assert [row.kind for row in done.rows] == ["variance"] * 3 + [
+        "other keys",
+        "unreadable",
+        "clipped",
+    ]
     assert abs(done.rows[3].value - np.sum(groups == "x")) < 4.0 * done.rows[3].noise_std
     for row, name in zip(done.rows[:3], "abc", strict=True):
         assert abs(row.value - np.var(ages[groups == name])) < 4.0 * row.noise_std + 1.0
-    assert done.mechanism.layout == "by group"  # a person is in one group: no noise need be shared with the others
+    assert (
+        done.mechanism.layout == "by group"
+    )  # a person is in one group: no noise need be shared with the others
     assert done.mechanism.laws[0].uses == 1
     assert done.mechanism.alternatives["joint"] > 1.0
 
@@ -159,7 +178,12 @@ def test_an_interruption_leaves_the_ledger_true(ledger, monkeypatch, step, spent
 def test_a_plan_for_other_neighbours_is_refused_before_the_table_is_opened(ledger, monkeypatch):
     release(small(epsilon=0.2, delta=1e-9), table=people(), ledger=ledger)
     monkeypatch.setattr(run, "open_table", None)
-    replaced = small(relation="replace", epsilon=0.2, delta=1e-9, statistics=(Statistic("sum", missing=50, **AGE),))
+    replaced = small(
+        relation="replace",
+        epsilon=0.2,
+        delta=1e-9,
+        statistics=(Statistic("sum", missing=50, **AGE),),
+    )
     with pytest.raises(LedgerError, match="different persons or neighbours do not add up"):
         release(replaced, table=people(), ledger=ledger)
     assert len(ledger.entries()) == 1
@@ -167,14 +191,22 @@ def test_a_plan_for_other_neighbours_is_refused_before_the_table_is_opened(ledge
 
 def test_a_batch_may_be_served_in_blocks():
     """Joint noise on blocks of a batch, the last of them not full: every answer has noise, and the right one."""
-    plan = small(statistics=tuple(Statistic("count", name=f"count by {k}", group_by={"g": list(k)}) for k in ("ab", "abc")))
+    plan = small(
+        statistics=tuple(
+            Statistic("count", name=f"count by {k}", group_by={"g": list(k)}) for k in ("ab", "abc")
+        )
+    )
     made = mechanism(plan)
     pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
     laws = (Law(pair, 3, "cube"),)
-    layout = _Layout("joint", (), ((0, tuple(range(7))),))  # two keys and all others, three keys and all others
+    layout = _Layout(
+        "joint", (), ((0, tuple(range(7))),)
+    )  # two keys and all others, three keys and all others
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
     assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4, 5), (6,)]
-    done = release(plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3), not_private=True)
+    done = release(
+        plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3), not_private=True
+    )
     truth = {f"g = {key}": people()["g"].to_pylist().count(key) for key in "abc"}
     for row in done.rows[:5]:
         assert abs(row.value - truth[row.group]) < 10 * row.noise_std
@@ -224,7 +256,9 @@ def test_exports_hold_the_same_numbers(tmp_path):
 
     done = release(small(), table=people())
     values = [row.value for row in done.rows]
-    assert [entry["value"] for entry in json.loads(done.to_json(tmp_path / "r.json"))["statistics"]] == values
+    assert [
+        entry["value"] for entry in json.loads(done.to_json(tmp_path / "r.json"))["statistics"]
+    ] == values
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["result_hash"] == done.hash
     done.to_csv(tmp_path / "r.csv")
     with (tmp_path / "r.csv").open(encoding="utf-8") as file:
@@ -275,5 +309,7 @@ def test_the_three_data_sets_of_table_1(name, tmp_path):
     assert done.mechanism.gaussian_factor > 1.5
     for row, statistic in zip(done.rows[:10], plan.statistics, strict=True):
         reach = statistic.upper - statistic.lower
-        assert row.noise_std == pytest.approx(done.mechanism.laws[0].noise.std * reach / statistic.public_n, rel=0.01)
+        assert row.noise_std == pytest.approx(
+            done.mechanism.laws[0].noise.std * reach / statistic.public_n, rel=0.01
+        )
         assert statistic.lower - 5 * row.noise_std < row.value < statistic.upper + 5 * row.noise_std

@@ -18,7 +18,9 @@ from leastnoise.releases.ledger import Ledger
 from releases.instants import WAITING
 from releases.release_processes import INSTANTS, RETURNED, REVEALED, targets
 
-EVERY = 48  # every instant in the first, second and third release, held there and just gone on from it
+EVERY = (
+    48  # every instant in the first, second and third release, held there and just gone on from it
+)
 TESTS = Path(__file__).parents[1]
 
 
@@ -28,7 +30,10 @@ def spent_by_laws(ledger, entries, delta):
     for entry in entries:
         for draws in entry.draws:
             uses[draws.law_hash, draws.sensitivity] += draws.uses
-    losses = [PrivacyLoss.of(ledger.law(law), sensitivity).compose(count) for (law, sensitivity), count in uses.items()]
+    losses = [
+        PrivacyLoss.of(ledger.law(law), sensitivity).compose(count)
+        for (law, sensitivity), count in uses.items()
+    ]
     return reduce(PrivacyLoss.compose, losses).epsilon(delta)
 
 
@@ -38,12 +43,17 @@ def test_kills_of_eight_writers(kills, tmp_path):
     planned = list(targets(kills))
     threads = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "releases.release_processes", str(tmp_path), str(kills)]
-    run = subprocess.run(command, capture_output=True, text=True, env=threads, cwd=TESTS, check=False)
+    run = subprocess.run(
+        command, capture_output=True, text=True, env=threads, cwd=TESTS, check=False
+    )
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
     certainly_revealed = told.pop("revealed")
     assert told == dict.fromkeys(INSTANTS, kills // len(INSTANTS))
-    revealed = [line.split() for line in (tmp_path / "revealed").read_text(encoding="utf-8").split("\n")[:-1]]
+    revealed = [
+        line.split()
+        for line in (tmp_path / "revealed").read_text(encoding="utf-8").split("\n")[:-1]
+    ]
     with Ledger(tmp_path / "ledger") as ledger:
         assert ledger.check(every_entry=True).problems == ()
         entries = {str(entry.id): entry for entry in ledger.entries()}
@@ -54,7 +64,11 @@ def test_kills_of_eight_writers(kills, tmp_path):
             assert budget.spent <= budget.epsilon
             assert spent_by_laws(ledger, mine, budget.delta) <= budget.epsilon
     # A child killed in its second or third release has revealed one or two; refused ones ask for the right to write more often.
-    assert certainly_revealed >= sum(target.time - (target.instant != REVEALED) for target in planned if target.instant != WAITING)
+    assert certainly_revealed >= sum(
+        target.time - (target.instant != REVEALED)
+        for target in planned
+        if target.instant != WAITING
+    )
     # One that has just gone on from the end of a release may have revealed it without having told so.
     untold = sum(target.after for target in planned if target.instant == RETURNED)
     assert certainly_revealed <= len(revealed) <= certainly_revealed + untold

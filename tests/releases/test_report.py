@@ -31,9 +31,21 @@ def made(**more):
         groups_per_person=2,
         **more,
     )
-    rows = (Row(HOSTILE, "count", "", 1234.5678, 12.0, 23.5), Row("=1+1", "count", "g = a", -1.0, 12.0, 23.5))
+    rows = (
+        Row(HOSTILE, "count", "", 1234.5678, 12.0, 23.5),
+        Row("=1+1", "count", "g = a", -1.0, 12.0, 23.5),
+    )
     noise = Mechanism(
-        (), (), (Law(laplace(5.0), 2, "Laplace"),), (), "product", 0.99, 1e-6, 1.4, 1.3, {"product": 1.0, "joint": 1.2}
+        (),
+        (),
+        (Law(laplace(5.0), 2, "Laplace"),),
+        (),
+        "product",
+        0.99,
+        1e-6,
+        1.4,
+        1.3,
+        {"product": 1.0, "joint": 1.2},
     )
     return Release(plan, rows, noise, "duckdb", "operating system", "2025-01-01T00:00:00+00:00")
 
@@ -75,7 +87,10 @@ def test_the_page_is_whole_and_escaped():
 
 @pytest.mark.parametrize(
     ("relation", "compared"),
-    [("add/remove", "the same release made without any one person"), ("replace", "made with another person in the place")],
+    [
+        ("add/remove", "the same release made without any one person"),
+        ("replace", "made with another person in the place"),
+    ],
 )
 def test_the_guarantee_is_a_comparison_of_two_releases(relation, compared):
     """It bounds what a release makes likelier, not what somebody may come to believe: correlated knowledge has no such bound."""
@@ -108,8 +123,17 @@ def test_post_processing_is_labelled():
 
 
 def test_registry_fields():
-    record = report.registry(made(about={"curator": "A hospital", "intended_use": "Planning"}))["deployment"]
-    assert list(record) == ["product", "dp_flavor", "privacy_loss", "model", "accounting", "implementation"]
+    record = report.registry(made(about={"curator": "A hospital", "intended_use": "Planning"}))[
+        "deployment"
+    ]
+    assert list(record) == [
+        "product",
+        "dp_flavor",
+        "privacy_loss",
+        "model",
+        "accounting",
+        "implementation",
+    ]
     assert record["product"]["data_curators"] == ["A hospital"]
     assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.99, "delta": 1e-6}
     assert record["dp_flavor"]["name"] == "Approximate DP"
@@ -143,7 +167,10 @@ def test_every_place_shows_the_same_numbers(monkeypatch):
     from leastnoise.cli import releases as terminal
     from leastnoise.plots import release_bars
 
-    rows = (Row(HOSTILE, "mean", "", 17.2349, 0.26, 0.51401), Row("=1+1", "count", "g = a", 4321.0, 12.0, 23.5))
+    rows = (
+        Row(HOSTILE, "mean", "", 17.2349, 0.26, 0.51401),
+        Row("=1+1", "count", "g = a", 4321.0, 12.0, 23.5),
+    )
     shown = replace(made(), rows=rows)
     printed = []
     monkeypatch.setattr(terminal.click, "echo", lambda text="", **more: printed.append(text))
@@ -162,7 +189,9 @@ def test_every_place_shows_the_same_numbers(monkeypatch):
 
 def test_means_are_drawn_between_their_bounds_and_the_rest_from_zero():
     statistics = (
-        Statistic("mean", name="age", column="age", lower=20, upper=90, pitch=1, missing=50, public_n=10),
+        Statistic(
+            "mean", name="age", column="age", lower=20, upper=90, pitch=1, missing=50, public_n=10
+        ),
         Statistic("count", name="n", group_by={"g": ["a", "b"]}),
     )
     plan = Plan("p", None, "replace", statistics, 1.0, 1e-6, one_row_per_person=True)
@@ -173,24 +202,37 @@ def test_means_are_drawn_between_their_bounds_and_the_rest_from_zero():
     )
     shown = replace(made(), plan=plan, rows=rows)
     assert pages.scales(shown) == {"age": (20.0, 90.0), "n": (-13.0, 110.0)}
-    assert 'x1="2.00%" x2="17.61%"' in shown.to_html()  # −13 to 7 of −13 to 110, on the 96 % between the ends
+    assert (
+        'x1="2.00%" x2="17.61%"' in shown.to_html()
+    )  # −13 to 7 of −13 to 110, on the 96 % between the ends
 
 
 def test_a_scale_holds_what_lies_beyond_the_bounds():
-    statistic = Statistic("mean", name="age", column="age", lower=20, upper=90, pitch=1, missing=50, public_n=10)
+    statistic = Statistic(
+        "mean", name="age", column="age", lower=20, upper=90, pitch=1, missing=50, public_n=10
+    )
     plan = Plan("p", None, "replace", (statistic,), 1.0, 1e-6, one_row_per_person=True)
-    assert pages.scales(replace(made(), plan=plan, rows=(Row("age", "mean", "", 89.0, 1.0, 2.0),))) == {"age": (20.0, 91.0)}
+    assert pages.scales(
+        replace(made(), plan=plan, rows=(Row("age", "mean", "", 89.0, 1.0, 2.0),))
+    ) == {"age": (20.0, 91.0)}
     few = (Row("age", "mean", "", None, float("nan"), float("nan")),)
     assert pages.scales(replace(made(), plan=plan, rows=few)) == {"age": (20.0, 90.0)}
 
 
 def test_a_scale_is_never_empty():
-    assert pages.scales(replace(made(), rows=(Row("n", "count", "", 0.0, 0.0, 0.0),))) == {"n": (-1.0, 1.0)}
+    assert pages.scales(replace(made(), rows=(Row("n", "count", "", 0.0, 0.0, 0.0),))) == {
+        "n": (-1.0, 1.0)
+    }
 
 
 def test_the_page_reads_in_the_dark_on_paper_and_on_a_telephone():
     page = made().to_html()
-    for rule in ("prefers-color-scheme: dark", "@media print", "max-width: 40rem", 'name="viewport"'):
+    for rule in (
+        "prefers-color-scheme: dark",
+        "@media print",
+        "max-width: 40rem",
+        'name="viewport"',
+    ):
         assert rule in page
     assert "10<sup>−6</sup>" in page
     assert "2025-01-01, 00:00 UTC" in page

@@ -22,7 +22,9 @@ from leastnoise.releases.run import release  # noqa: E402
 from leastnoise.releases.scratch import Ended, Scratch, remove_left_behind  # noqa: E402
 from leastnoise.releases.table import open_table  # noqa: E402
 
-PLAN = Plan("scratch", None, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True)
+PLAN = Plan(
+    "scratch", None, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True
+)
 ROWS = pa.table({"x": [1] * 50})
 
 # A table without end: every row another person, so that whoever counts must keep all of them.
@@ -81,7 +83,9 @@ def test_rows_on_the_disk_are_private_and_do_not_outlive_the_process(name, tmp_p
     def as_usual():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may ignore it
 
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=here, env=environment, preexec_fn=as_usual, **streams) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], cwd=here, env=environment, preexec_fn=as_usual, **streams
+    ) as process:
         try:
             until(lambda: sum(path.stat().st_size for path in files(place)) > 1_000_000, process)
             (folder,) = place.iterdir()
@@ -92,7 +96,13 @@ def test_rows_on_the_disk_are_private_and_do_not_outlive_the_process(name, tmp_p
         finally:
             process.kill()
     assert os.listdir(here) == []
-    assert sorted(os.listdir(tmp_path)) == ["budget.ledger", "endless.duckdb", "here", "place", "plan.toml"]
+    assert sorted(os.listdir(tmp_path)) == [
+        "budget.ledger",
+        "endless.duckdb",
+        "here",
+        "place",
+        "plan.toml",
+    ]
     if name == "SIGKILL":
         assert process.returncode == -number
         assert list(place.iterdir()) == [folder]
@@ -101,7 +111,10 @@ def test_rows_on_the_disk_are_private_and_do_not_outlive_the_process(name, tmp_p
     else:
         assert process.returncode == 128 + number
         assert said == ""
-        assert told == "leastnoise: Interrupted. The cost is in the ledger as release 3 and stays spent.\n"
+        assert (
+            told
+            == "leastnoise: Interrupted. The cost is in the ledger as release 3 and stays spent.\n"
+        )
     assert list(place.iterdir()) == []
 
 
@@ -129,7 +142,11 @@ def test_the_folder_is_in_the_systems_place_where_none_is_declared(tmp_path, mon
     monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
     table = open_table(PLAN, ROWS)
     (folder,) = tmp_path.iterdir()
-    setting = table.expression._find_backend().con.execute("SELECT current_setting('temp_directory')").fetchone()
+    setting = (
+        table.expression._find_backend()
+        .con.execute("SELECT current_setting('temp_directory')")
+        .fetchone()
+    )
     assert setting == (str(folder.resolve()),)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     table.close()
@@ -141,7 +158,9 @@ def test_a_place_that_will_not_do_costs_nothing(tmp_path):
     with Ledger(tmp_path / "budget.ledger") as ledger:
         ledger.open_dataset("scratch", epsilon=2.0, delta=1e-6)
         for place in ("file", "missing"):
-            with pytest.raises(InvalidParameterError, match="to be a folder in which files can be made"):
+            with pytest.raises(
+                InvalidParameterError, match="to be a folder in which files can be made"
+            ):
                 release(PLAN, table=ROWS, ledger=ledger, scratch=tmp_path / place)
         assert not ledger.entries()
 
@@ -171,12 +190,20 @@ def test_only_what_dead_processes_of_this_user_left_is_removed(tmp_path):
     held = Scratch(tmp_path)  # of a living process: its lock is held
     remove_left_behind(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"other", names["new"], names["unlike"], f"leastnoise-scratch-{gone}-dddddddd", held.path.name}
+    assert left == {
+        "other",
+        names["new"],
+        names["unlike"],
+        f"leastnoise-scratch-{gone}-dddddddd",
+        held.path.name,
+    }
     assert (tmp_path / "other" / "file").read_text() == "mine"
     held.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away"
+)
 def test_what_others_left_is_theirs(tmp_path):
     theirs = tmp_path / f"leastnoise-scratch-{dead()}-aaaaaaaa"
     theirs.mkdir()
@@ -204,7 +231,9 @@ def test_a_forked_child_leaves_its_parents_folder_alone(tmp_path):
         "if child == 0: sys.exit(0)\n"
         "os.waitpid(child, 0); print(folder.path.exists())\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "True\n"
     assert list(tmp_path.iterdir()) == []  # and the end of the process removed it
 

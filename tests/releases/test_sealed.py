@@ -161,7 +161,11 @@ done.set()
 
 
 def table(folder):
-    rows = {"id": [f"p{k % 7}" for k in range(60)], "x": [float(k) for k in range(60)], "g": ["a", "b", "c"] * 20}
+    rows = {
+        "id": [f"p{k % 7}" for k in range(60)],
+        "x": [float(k) for k in range(60)],
+        "g": ["a", "b", "c"] * 20,
+    }
     return pa.table(rows | {"n": list(range(60)), "t": [k % 2 == 0 for k in range(60)]})
 
 
@@ -171,8 +175,19 @@ def plan(source, folder, **more):
         {"kind": "count", "group_by": {"g": ["a", "b"]}},
         {"kind": "persons", "group_by": {"n": {"edges": [0, 20, 60]}}},
     ]
-    whole = {"name": "sealed", "epsilon": 1.0, "delta": 1e-6, "relation": "add/remove", "person": "id"}
-    whole |= {"rows_per_person": 4, "groups_per_person": 2, "source": source, "statistic": statistics}
+    whole = {
+        "name": "sealed",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "relation": "add/remove",
+        "person": "id",
+    }
+    whole |= {
+        "rows_per_person": 4,
+        "groups_per_person": 2,
+        "source": source,
+        "statistic": statistics,
+    }
     return plan_from(whole | more, folder=folder)
 
 
@@ -180,11 +195,14 @@ def written(kind, folder):
     rows = table(folder)
     if kind == "csv":
         (folder / "t.csv").write_bytes(
-            b"id;x;g;n\n" + b"".join(b"p%d;%d;%s;%d\n" % (k % 7, k, b"abc"[k % 3 :][:1], k) for k in range(60))
+            b"id;x;g;n\n"
+            + b"".join(b"p%d;%d;%s;%d\n" % (k % 7, k, b"abc"[k % 3 :][:1], k) for k in range(60))
         )
         return {"csv": "t.csv", "delimiter": ";"}
     if kind == "csv without header":
-        (folder / "t.csv").write_bytes(b"".join(b"p%d,%d,%s,%d\n" % (k % 7, k, b"abc"[k % 3 :][:1], k) for k in range(60)))
+        (folder / "t.csv").write_bytes(
+            b"".join(b"p%d,%d,%s,%d\n" % (k % 7, k, b"abc"[k % 3 :][:1], k) for k in range(60))
+        )
         return {"csv": "t.csv", "columns": ["id", "x", "g", "n"]}
     if kind == "gzip":
         import gzip
@@ -203,14 +221,19 @@ def written(kind, folder):
 
 
 @can_be_sealed
-@pytest.mark.parametrize("kind", ["csv", "csv without header", "gzip", "parquet", "pattern", "duckdb"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "csv without header", "gzip", "parquet", "pattern", "duckdb"]
+)
 def test_the_numbers_are_the_same(kind, tmp_path):
     wanted = plan(written(kind, tmp_path), tmp_path)
     place = tmp_path / "scratch"
     place.mkdir()
     shares = []
     told = {"progress": lambda stage, share: shares.append((stage, share)), "scratch": place}
-    found = [release(wanted, entropy=InsecureSeededEntropy(5), not_private=True, sealed=way, **told) for way in (False, True)]
+    found = [
+        release(wanted, entropy=InsecureSeededEntropy(5), not_private=True, sealed=way, **told)
+        for way in (False, True)
+    ]
     assert [row.as_dict() for row in found[0].rows] == [row.as_dict() for row in found[1].rows]
     assert found[1].engine == "duckdb"
     assert ("scanning the table", 1.0) in shares
@@ -250,9 +273,19 @@ def test_the_command_line_scans_sealed(tmp_path, monkeypatch):
         ("linux", "x86_64", 0, "needs Landlock"),
     ],
 )
-def test_where_the_system_cannot_seal_nothing_is_scanned_or_spent(system, machine, landlock, said, tmp_path, monkeypatch):
+def test_where_the_system_cannot_seal_nothing_is_scanned_or_spent(
+    system, machine, landlock, said, tmp_path, monkeypatch
+):
     (tmp_path / "t.csv").write_text("x\n1\n")
-    wanted = Plan("sealed", CsvFile(str(tmp_path / "t.csv")), "add/remove", COUNT, 1.0, 1e-6, one_row_per_person=True)
+    wanted = Plan(
+        "sealed",
+        CsvFile(str(tmp_path / "t.csv")),
+        "add/remove",
+        COUNT,
+        1.0,
+        1e-6,
+        one_row_per_person=True,
+    )
     with Ledger(tmp_path / "budget.ledger") as ledger:
         ledger.open_dataset("sealed", epsilon=2.0, delta=1e-6)
         monkeypatch.setattr(seal.sys, "platform", system)
@@ -272,7 +305,11 @@ def test_what_is_no_file_is_not_scanned_sealed(tmp_path, monkeypatch):
         with pytest.raises(UnsupportedError, match="A sealed scan is of a file"):
             release(Plan("sealed", source, *rest, one_row_per_person=True), sealed=True)
     with pytest.raises(UnsupportedError, match="leave out table, or sealed"):
-        release(Plan("sealed", None, *rest, one_row_per_person=True), table=pa.table({"x": [1]}), sealed=True)
+        release(
+            Plan("sealed", None, *rest, one_row_per_person=True),
+            table=pa.table({"x": [1]}),
+            sealed=True,
+        )
     with pytest.raises(PlanError, match="There is no file"):
         release(Plan("sealed", CsvFile("missing.csv"), *rest, one_row_per_person=True), sealed=True)
 
@@ -283,8 +320,15 @@ def test_what_is_wrong_with_the_table_is_said_before_anything_is_spent(tmp_path)
     (tmp_path / "scratch").mkdir()
     with Ledger(tmp_path / "budget.ledger") as ledger:
         ledger.open_dataset("sealed", epsilon=2.0, delta=1e-6)
-        with pytest.raises(PlanError, match="The table has no column 'id'; its first line names 2, and none"):
-            release(plan({"csv": "t.csv"}, tmp_path), ledger=ledger, sealed=True, scratch=tmp_path / "scratch")
+        with pytest.raises(
+            PlanError, match="The table has no column 'id'; its first line names 2, and none"
+        ):
+            release(
+                plan({"csv": "t.csv"}, tmp_path),
+                ledger=ledger,
+                sealed=True,
+                scratch=tmp_path / "scratch",
+            )
         assert not ledger.entries()
     assert os.listdir(tmp_path / "scratch") == []
 
@@ -331,8 +375,14 @@ def test_what_a_child_may_say(tmp_path, monkeypatch):
         "[" * 100_000 + "\n",
         '["failed", ["LedgerError", "x"]]\n',
         '["failed", ["EngineError", "x"]]\n',
-        *(f'["opened", true]\n["counts", {found}]\n' for found in ("7", "[]", "[7]", "[[]]", "[[7, 7]]", "[[7], [7]]")),
-        *(f'["opened", true]\n["counts", {found}]\n' for found in ("[[7.0]]", '[["7"]]', "[[true]]", "[[null]]", "null")),
+        *(
+            f'["opened", true]\n["counts", {found}]\n'
+            for found in ("7", "[]", "[7]", "[[]]", "[[7, 7]]", "[[7], [7]]")
+        ),
+        *(
+            f'["opened", true]\n["counts", {found}]\n'
+            for found in ("[[7.0]]", '[["7"]]', "[[true]]", "[[null]]", "null")
+        ),
     ],
 )
 def test_what_a_child_may_not_say(said, tmp_path, monkeypatch):
@@ -355,7 +405,9 @@ def test_no_child_and_no_rows_are_left_behind(tmp_path):
     place = tmp_path / "scratch"
     place.mkdir()
     with duckdb.connect(str(tmp_path / "endless.db")) as made:
-        made.execute("CREATE VIEW t AS SELECT a.range * b.range AS x FROM range(10000000) a, range(10000000) b")
+        made.execute(
+            "CREATE VIEW t AS SELECT a.range * b.range AS x FROM range(10000000) a, range(10000000) b"
+        )
     program = """
 import os, sys
 from leastnoise.releases.plan import Plan, Statistic
@@ -419,10 +471,15 @@ def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, monkeypatch
     ((name, (_, _, program, _, _)),) = found
     assert name == "prctl"
     length = program._obj.length
-    code = ctypes.string_at(ctypes.cast(ctypes.addressof(program._obj) + 8, ctypes.POINTER(ctypes.c_void_p))[0], 8 * length)
+    code = ctypes.string_at(
+        ctypes.cast(ctypes.addressof(program._obj) + 8, ctypes.POINTER(ctypes.c_void_p))[0],
+        8 * length,
+    )
     kind, refused = seal._CALLS[machine]
     for number in range(1000):
-        assert interpreted(code, kind, number) == (seal._REFUSE if number in refused else seal._ALLOW), number
+        assert interpreted(code, kind, number) == (
+            seal._REFUSE if number in refused else seal._ALLOW
+        ), number
     for number in (0, 1, 41, 512):  # the other numbering of x86-64
         assert interpreted(code, kind, 0x40000000 + number) == seal._REFUSE
     for other in (0, 0x40000003, 0xC00000B8):
@@ -454,7 +511,9 @@ def test_every_right_that_a_version_knows_is_closed(version, tmp_path, monkeypat
     assert not granted[2] & 1  # nothing is run
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv without header", "gzip", "parquet", "pattern", "duckdb"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "csv without header", "gzip", "parquet", "pattern", "duckdb"]
+)
 def test_what_a_child_does_but_for_the_seal(kind, tmp_path, monkeypatch):
     """In this process: loads by an example of the same kind, asks for the right doors, tries, says, counts."""
     wanted = plan(written(kind, tmp_path), tmp_path)
@@ -465,17 +524,26 @@ def test_what_a_child_does_but_for_the_seal(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(seal, "seal", lambda *doors: asked.append(doors))
     monkeypatch.setattr(sealed.sys, "stdin", io.TextIOWrapper(io.BytesIO(b"0\n1\n")))
     sealed._warm_up(wanted, blocks(wanted), str(place))
-    sealed._count(wanted, blocks(wanted), str(place), lambda name, value: said.append((name, value)))
+    sealed._count(
+        wanted, blocks(wanted), str(place), lambda name, value: said.append((name, value))
+    )
     ((readable, writable, listed),) = asked
     files = [path for path in readable if not path.startswith(("/proc/", "/sys/"))]
-    assert files == [str(tmp_path / name) for name in sorted(os.listdir(tmp_path)) if name in TABLES[kind]]
+    assert files == [
+        str(tmp_path / name) for name in sorted(os.listdir(tmp_path)) if name in TABLES[kind]
+    ]
     assert writable == [str(place)]
     assert listed == ([str(tmp_path)] if kind == "pattern" else [])
     assert said[0] == ("opened", True)
     assert [name for name, _ in said if name != "share"] == ["opened", "counts", "counts"]
 
 
-TABLES = {"csv": ["t.csv"], "csv without header": ["t.csv"], "gzip": ["t.csv.gz"], "parquet": ["t1.parquet"]}
+TABLES = {
+    "csv": ["t.csv"],
+    "csv without header": ["t.csv"],
+    "gzip": ["t.csv.gz"],
+    "parquet": ["t1.parquet"],
+}
 TABLES |= {"pattern": ["t1.parquet", "t[2].parquet"], "duckdb": ["t.db"]}
 
 
@@ -484,4 +552,7 @@ def test_what_fails_in_a_child_is_said(tmp_path):
     for error in (PlanError("no column"), ValueError("PRIVATE")):
         with sealed._failures_said(lambda name, value: said.append((name, value))):
             raise error
-    assert said == [("failed", ["PlanError", "no column"]), ("failed", ["EngineError", "The sealed scan failed (ValueError)."])]
+    assert said == [
+        ("failed", ["PlanError", "no column"]),
+        ("failed", ["EngineError", "The sealed scan failed (ValueError)."]),
+    ]

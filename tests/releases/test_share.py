@@ -53,7 +53,9 @@ def test_a_release_that_would_end_the_budget_says_so_before_and_is_refused(ledge
     assert (preview.allowed, preview.last, preview.remaining) == (True, True, 0.0)
     assert "ends where a neighbour's goes on" in preview.reason
     head = ledger.head
-    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: last=True\.") as refused:
+    with pytest.raises(
+        LedgerError, match=r"nothing could be released after it: .* say so: last=True\."
+    ) as refused:
         release(greedy, ledger=ledger, prepared=made)
     assert ledger.head == head
     assert "inf" not in str(refused.value)
@@ -62,12 +64,17 @@ def test_a_release_that_would_end_the_budget_says_so_before_and_is_refused(ledge
 
 def follow(advice, ledger):
     """Declare no delta, as advised: what was announced holds, to the digits that were shown."""
-    found = re.search(r"With its share .* \(delta=(\S+)\) .* come to epsilon=(\S+), with (\S+) left\.$", advice)
+    found = re.search(
+        r"With its share .* \(delta=(\S+)\) .* come to epsilon=(\S+), with (\S+) left\.$", advice
+    )
     delta, spent, left = (float(number) for number in found.groups())
     done = release(visits(), ledger=ledger)
     status = ledger.dataset("clinic")
     assert done.delta == delta
-    assert (status.spent, status.remaining) == (pytest.approx(spent, rel=1e-3), pytest.approx(left, rel=1e-3))
+    assert (status.spent, status.remaining) == (
+        pytest.approx(spent, rel=1e-3),
+        pytest.approx(left, rel=1e-3),
+    )
     assert not status.closed
 
 
@@ -79,16 +86,29 @@ def test_the_first_release_of_real_flights_leaves_a_budget_for_the_next(ledger):
     unit = {"person": "tailnum", "rows_per_person": 100, "dataset": "flights"}
     greedy = Plan("flights", None, "add/remove", COUNT, 0.5, 1e-6, **unit)
     head = ledger.head
-    with pytest.raises(LedgerError, match=r"nothing could be released after it: .* say so: last=True\."):
+    with pytest.raises(
+        LedgerError, match=r"nothing could be released after it: .* say so: last=True\."
+    ):
         release(greedy, ledger=ledger, table=table)
     assert ledger.head == head
     modest = replace(greedy, delta=None)
     made = mechanism(with_share(modest, ledger))
     for spent in (0.5, 1.0):
         announced = ledger.preview("flights", made.spends)
-        done = release(modest, ledger=ledger, table=table, prepared=made, entropy=InsecureSeededEntropy(1), not_private=True)
+        done = release(
+            modest,
+            ledger=ledger,
+            table=table,
+            prepared=made,
+            entropy=InsecureSeededEntropy(1),
+            not_private=True,
+        )
         status = ledger.dataset("flights")
-        assert (status.spent, status.remaining, status.closed) == (announced.epsilon_after, announced.remaining, False)
+        assert (status.spent, status.remaining, status.closed) == (
+            announced.epsilon_after,
+            announced.remaining,
+            False,
+        )
         assert status.spent == pytest.approx(spent, rel=0.01)
         (row,) = (row for row in done.rows if row.kind == "count")
         assert row.lower <= truth <= row.upper
@@ -102,18 +122,28 @@ def test_where_laws_are_fixed_in_advance_a_smaller_delta_may_follow(ledger):
     announced = ledger.preview("clinic", made.spends)
     release(greedy, ledger=ledger, prepared=made)
     status = ledger.dataset("clinic")
-    assert (status.remaining, status.closed) == (announced.remaining, announced.last) == (2.0 - status.spent, False)
-    with pytest.raises(BudgetExceededError, match=r"the rule has 1e-06 for failures, of which 9\.\de-07 is used") as refused:
+    assert (
+        (status.remaining, status.closed)
+        == (announced.remaining, announced.last)
+        == (2.0 - status.spent, False)
+    )
+    with pytest.raises(
+        BudgetExceededError, match=r"the rule has 1e-06 for failures, of which 9\.\de-07 is used"
+    ) as refused:
         release(greedy, ledger=ledger, prepared=made)
     follow(str(refused.value), ledger)
 
 
 def test_where_laws_are_fixed_in_advance_nothing_follows_once_delta_is_used(ledger):
-    ends = LatticeNoise.from_weights([1.0] * 20, None, domain="integer")  # a shift by one uncovers 1 in 39
+    ends = LatticeNoise.from_weights(
+        [1.0] * 20, None, domain="integer"
+    )  # a shift by one uncovers 1 in 39
     ledger.open_dataset("clinic", epsilon=1.0, delta=1.0 / 38.99, rule="fixed in advance")
     preview = ledger.preview("clinic", [Spend(ends)])
     assert (preview.allowed, preview.last, preview.remaining) == (True, True, 0.0)
-    with pytest.raises(LedgerError, match=r"with probability 0\.026 over all releases.* say so: last=True"):
+    with pytest.raises(
+        LedgerError, match=r"with probability 0\.026 over all releases.* say so: last=True"
+    ):
         ledger.spend("clinic", [Spend(ends)], plan_hash="plan")
     ledger.spend("clinic", [Spend(ends)], plan_hash="plan", last=True)
     assert ledger.dataset("clinic").closed
@@ -187,12 +217,17 @@ def test_a_plan_without_delta_needs_a_ledger():
 def test_less_epsilon_is_advised_only_where_it_would_be_allowed(ledger):
     ledger.open_dataset("clinic", **BUDGET)
     release(visits(1.5), ledger=ledger)
-    with pytest.raises(BudgetExceededError, match=r"would come to 2\.4\d* with it\. With epsilon=0\.47 \(delta=1e-09\)") as refused:
+    with pytest.raises(
+        BudgetExceededError,
+        match=r"would come to 2\.4\d* with it\. With epsilon=0\.47 \(delta=1e-09\)",
+    ) as refused:
         release(visits(1.0), ledger=ledger)
     left = float(re.search(r"with (\S+) left\.$", str(refused.value)).group(1))
     release(visits(0.47), ledger=ledger)
     assert ledger.dataset("clinic").remaining == pytest.approx(left, rel=1e-3)
-    assert tried(visits(1.0, delta=1e-9), ledger) == ""  # a thirtieth of what was asked for is no advice
+    assert (
+        tried(visits(1.0, delta=1e-9), ledger) == ""
+    )  # a thirtieth of what was asked for is no advice
 
 
 PLAN = """
@@ -220,11 +255,25 @@ def test_the_commands_say_which_delta_and_what_is_left(tmp_path):
     plan.write_text(PLAN.format(csv=CLINIC, more=""), encoding="utf-8")
     greedy.write_text(PLAN.format(csv=CLINIC, more="delta = 1e-6"), encoding="utf-8")
     assert load_plan(plan).delta is None
-    opened = ("ledger", "open", book, "clinic", "--epsilon", "2", "--delta", "1e-6", "--releases", "5")
+    opened = (
+        "ledger",
+        "open",
+        book,
+        "clinic",
+        "--epsilon",
+        "2",
+        "--delta",
+        "1e-6",
+        "--releases",
+        "5",
+    )
     assert called(*opened)[0] == 0
     code, said = called("release", greedy, "--ledger", book, "--preview")
     assert code == 0
-    assert "allowed only with --last: nothing could be released after it, because its noise ends" in said
+    assert (
+        "allowed only with --last: nothing could be released after it, because its noise ends"
+        in said
+    )
     assert "With its share of the ledger's delta" in said
     assert " 1.5 left" not in said.split("With its share")[0]
     code, said = called("release", greedy, "--ledger", book)
@@ -235,7 +284,12 @@ def test_the_commands_say_which_delta_and_what_is_left(tmp_path):
     announced = re.search(r"to (\S+): allowed, (\S+) left", said).groups()
     code, said = called("release", plan, "--ledger", book)
     assert code == 0
-    assert re.search(r"has spent epsilon = (\S+) of 2 at delta = 1e-06 in 1 release\(s\); (\S+) left", said).groups() == announced
+    assert (
+        re.search(
+            r"has spent epsilon = (\S+) of 2 at delta = 1e-06 in 1 release\(s\); (\S+) left", said
+        ).groups()
+        == announced
+    )
     row = called("ledger", "show", book)[1].splitlines()[2].split()
     assert float(row[5]) == pytest.approx(float(announced[1]), abs=1e-3)
     assert row[-3:] == ["1", "of", "5"]

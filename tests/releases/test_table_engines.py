@@ -46,7 +46,10 @@ def engine(request):
 def integers(plan, source=None):
     table = open_table(plan, source)
     try:
-        return [aggregate(plan, table, block) for block in (*blocks(plan), *blocks(plan, joint=True)[-1:])]
+        return [
+            aggregate(plan, table, block)
+            for block in (*blocks(plan), *blocks(plan, joint=True)[-1:])
+        ]
     finally:
         table.close()
 
@@ -55,14 +58,22 @@ def stored(engine, name, arrow):
     """The table in the engine, its rows in no particular order."""
     if engine.name == "pyspark":
         session = engine._session
-        frame = session.createDataFrame([tuple(row.values()) for row in arrow.to_pylist()], _spark_schema(arrow))
+        frame = session.createDataFrame(
+            [tuple(row.values()) for row in arrow.to_pylist()], _spark_schema(arrow)
+        )
         frame.repartition(3).createOrReplaceTempView(name)
         return engine.table(name)
     return engine.create_table(name, arrow, overwrite=True)
 
 
 def _spark_schema(arrow):
-    names = {"int64": "bigint", "int32": "int", "double": "double", "string": "string", "bool": "boolean"}
+    names = {
+        "int64": "bigint",
+        "int32": "int",
+        "double": "double",
+        "string": "string",
+        "bool": "boolean",
+    }
     return ", ".join(f"`{field.name}` {names[str(field.type)]}" for field in arrow.schema)
 
 
@@ -114,7 +125,15 @@ def test_a_connection_by_url(postgres):
 
 @pytest.mark.parametrize(
     "declared",
-    ["clinic.visits", "clinic.seen", "clinic.kept", "seen_here", "kept_here", "Odd-schema.Odd.table", "with.point"],
+    [
+        "clinic.visits",
+        "clinic.seen",
+        "clinic.kept",
+        "seen_here",
+        "kept_here",
+        "Odd-schema.Odd.table",
+        "with.point",
+    ],
 )
 def test_tables_and_views_of_any_schema_in_postgresql(postgres, declared):
     """Another schema, views and materialised views: all of them were "no table" before."""
@@ -134,7 +153,9 @@ def test_tables_and_views_of_any_schema_in_postgresql(postgres, declared):
         postgres.raw_sql(line)
         postgres.con.commit()
     plan = tables.plan("ids")
-    assert integers(replace(plan, source=Connection(postgres.leastnoise_url, declared))) == integers(plan, arrow)
+    assert integers(
+        replace(plan, source=Connection(postgres.leastnoise_url, declared))
+    ) == integers(plan, arrow)
 
 
 @pytest.mark.parametrize("declared", ["nothing", "clinic.nothing", "nowhere.visits"])
@@ -147,12 +168,18 @@ def test_no_such_table_in_postgresql(postgres, declared):
 def test_a_frame_of_spark_as_it_is(spark):
     arrow = tables.columns(tables.table(7))
     session = spark._session
-    frame = session.createDataFrame([tuple(row.values()) for row in arrow.to_pylist()], _spark_schema(arrow))
+    frame = session.createDataFrame(
+        [tuple(row.values()) for row in arrow.to_pylist()], _spark_schema(arrow)
+    )
     plan = tables.plan("names")
     before = {view.name for view in session.catalog.listTables()}
     assert integers(plan, frame) == integers(plan, arrow)
     assert {view.name for view in session.catalog.listTables()} == before
-    done = release(Plan("spark", frame, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True))
+    done = release(
+        Plan(
+            "spark", frame, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True
+        )
+    )
     assert (done.engine, done.plan.describe()["source"]) == ("pyspark", {"frame": "pyspark"})
     assert session.range(3).count() == 3  # the session is the caller's, and stays open
 
@@ -169,8 +196,17 @@ def running(engine):
     if engine.name == "postgres":
         watcher = ibis.connect(engine.leastnoise_url)
         try:
-            others = "pid <> pg_backend_pid() AND state = 'active' AND backend_type = 'client backend'"
-            return int(watcher.raw_sql(f"SELECT count(*) FROM pg_stat_activity WHERE {others}").fetchone()[0]) > 0
+            others = (
+                "pid <> pg_backend_pid() AND state = 'active' AND backend_type = 'client backend'"
+            )
+            return (
+                int(
+                    watcher.raw_sql(
+                        f"SELECT count(*) FROM pg_stat_activity WHERE {others}"
+                    ).fetchone()[0]
+                )
+                > 0
+            )
         finally:
             watcher.disconnect()
     if engine.name == "pyspark":
@@ -180,7 +216,11 @@ def running(engine):
 
 @pytest.fixture(params=["duckdb", "postgres", "spark"])
 def any_engine(request):
-    return ibis.duckdb.connect() if request.param == "duckdb" else request.getfixturevalue(request.param)
+    return (
+        ibis.duckdb.connect()
+        if request.param == "duckdb"
+        else request.getfixturevalue(request.param)
+    )
 
 
 @pytest.mark.parametrize("how", ["progress", "signal"])
@@ -190,7 +230,9 @@ def test_an_interrupted_scan_stays_spent_and_leaves_no_query(any_engine, how, tm
     made = mechanism(plan)
 
     def progress(stage, share):
-        if stage == "scanning the table" and running(any_engine):  # not before: the query must be under way in the engine
+        if stage == "scanning the table" and running(
+            any_engine
+        ):  # not before: the query must be under way in the engine
             if how == "progress":
                 raise KeyboardInterrupt
             os.kill(os.getpid(), signal.SIGINT)
@@ -198,12 +240,20 @@ def test_an_interrupted_scan_stays_spent_and_leaves_no_query(any_engine, how, tm
     with Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open_dataset("interrupted", epsilon=2.0, delta=1e-6)
         with pytest.raises(KeyboardInterrupt):
-            release(plan, table=any_engine.sql(ENDLESS[any_engine.name]), ledger=ledger, prepared=made, progress=progress)
+            release(
+                plan,
+                table=any_engine.sql(ENDLESS[any_engine.name]),
+                ledger=ledger,
+                prepared=made,
+                progress=progress,
+            )
         assert not running(any_engine)
         (entry,) = ledger.entries("interrupted")
         assert entry.result_hash is None
         assert ledger.check().ok
-    assert any_engine.sql("SELECT 1 AS one").to_pyarrow().to_pylist() == [{"one": 1}]  # and the connection still serves
+    assert any_engine.sql("SELECT 1 AS one").to_pyarrow().to_pylist() == [
+        {"one": 1}
+    ]  # and the connection still serves
 
 
 def test_progress_rises_to_one(any_engine):
@@ -218,7 +268,9 @@ def test_progress_rises_to_one(any_engine):
 
 
 def test_progress_of_tasks_on_spark(spark):
-    scan = spark.sql("SELECT count(DISTINCT a.id % 1000 + b.id) AS x FROM range(3000) a CROSS JOIN range(3000) b")
+    scan = spark.sql(
+        "SELECT count(DISTINCT a.id % 1000 + b.id) AS x FROM range(3000) a CROSS JOIN range(3000) b"
+    )
     told = []
     assert executed(scan, "pyspark", told.append).to_pylist() == [{"x": 3999}]
     assert all(0.0 <= share <= 1.0 for share in told)

@@ -42,7 +42,9 @@ MONTHS, ORIGINS = {"month": list(range(1, 13))}, {"origin": ["EWR", "JFK", "LGA"
 def plan(*groupings, postprocess=ALL, **unit):
     by = [Statistic("count", name=f"by {', '.join(keys)}", group_by=keys) for keys in groupings]
     unit = {"postprocess": postprocess, **(unit or ALONE)}
-    return Plan("totals", None, "add/remove", (Statistic("count", name="all"), *by), 1.0, 1e-6, **unit)
+    return Plan(
+        "totals", None, "add/remove", (Statistic("count", name="all"), *by), 1.0, 1e-6, **unit
+    )
 
 
 def test_totals_across_different_bounds_are_refused_with_what_to_declare():
@@ -52,9 +54,13 @@ def test_totals_across_different_bounds_are_refused_with_what_to_declare():
         plan(MONTHS, ORIGINS, **limits)
     said = str(refused.value)
     assert "they are bounded differently" in said
-    assert "Of a person 200 rows count in the first, but only those in 3 groups in the second" in said
+    assert (
+        "Of a person 200 rows count in the first, but only those in 3 groups in the second" in said
+    )
     assert 'Leave "totals" out, or declare rows_per_person = 3' in said
-    assert plan(MONTHS, ORIGINS, **{**limits, "rows_per_person": 3}).postprocess == ALL  # the advice works
+    assert (
+        plan(MONTHS, ORIGINS, **{**limits, "rows_per_person": 3}).postprocess == ALL
+    )  # the advice works
     assert plan(MONTHS, ORIGINS, postprocess=ALL[:2], **limits).postprocess == ALL[:2]
     with pytest.raises(PlanError, match="2 in each"):
         plan(MONTHS, person="tailnum", rows_per_person=3, groups_per_person=3, rows_per_group=2)
@@ -72,10 +78,14 @@ def test_the_total_of_real_flights_is_right_or_refused(tmp_path):
 
     table = real.as_parquet(real.flights(), tmp_path / "flights.parquet")
     assert real.at_most(real.flights(), 200) == 298_404
-    text = FLIGHTS.format(parquet=table, rows=200, postprocess='"non-negative", "integer", "totals"')
+    text = FLIGHTS.format(
+        parquet=table, rows=200, postprocess='"non-negative", "integer", "totals"'
+    )
     path = tmp_path / "flights.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(PlanError, match=r"they are bounded differently.*declare rows_per_person = 3"):
+    with pytest.raises(
+        PlanError, match=r"they are bounded differently.*declare rows_per_person = 3"
+    ):
         load_plan(path)  # before a ledger could be asked
     path.write_text(text.replace(', "totals"', ""), encoding="utf-8")
     wanted = load_plan(path)
@@ -102,7 +112,11 @@ def test_totals_of_real_flights_add_up_where_bounds_agree():
     truth = real.at_most(real.flights(), 3)
     assert total.lower <= truth <= total.upper
     for name, column in (("by month", "month"), ("by origin", "origin")):
-        parts = [row.value for row in done.rows if row.statistic == name or (row.kind == "other keys" and row.group == column)]
+        parts = [
+            row.value
+            for row in done.rows
+            if row.statistic == name or (row.kind == "other keys" and row.group == column)
+        ]
         assert len(parts) == len({**MONTHS, **ORIGINS}[column]) + 1
         assert sum(parts) == total.value
 
@@ -110,7 +124,16 @@ def test_totals_of_real_flights_add_up_where_bounds_agree():
 @pytest.mark.parametrize("by", [{}, MONTHS], ids=["no groups", "no total"])
 def test_totals_of_nothing_are_refused(by):
     with pytest.raises(PlanError, match="declare a count without group_by and one with it"):
-        Plan("t", None, "add/remove", (Statistic("count", group_by=by),), 1.0, 1e-6, postprocess=("totals",), **ALONE)
+        Plan(
+            "t",
+            None,
+            "add/remove",
+            (Statistic("count", group_by=by),),
+            1.0,
+            1e-6,
+            postprocess=("totals",),
+            **ALONE,
+        )
 
 
 @pytest.mark.parametrize(("rows", "groups"), [(3, 3), (2, 5)])
@@ -121,8 +144,21 @@ def test_where_totals_are_allowed_groups_and_other_keys_are_the_parts_of_the_tot
     from releases.dirty_keys import integers
 
     rng = random.Random(1)
-    table = [{"id": rng.randrange(400), "g": rng.choice("abcdxyz"), "h": rng.choice(["1", "2.0", "3", "?"])} for _ in range(900)]
-    wanted = plan({"g": list("abcd")}, {"h": [1, 2, 3]}, person="id", rows_per_person=rows, groups_per_person=groups)
+    table = [
+        {
+            "id": rng.randrange(400),
+            "g": rng.choice("abcdxyz"),
+            "h": rng.choice(["1", "2.0", "3", "?"]),
+        }
+        for _ in range(900)
+    ]
+    wanted = plan(
+        {"g": list("abcd")},
+        {"h": [1, 2, 3]},
+        person="id",
+        rows_per_person=rows,
+        groups_per_person=groups,
+    )
     whole, by_g, by_h, _ = integers(wanted, pa.Table.from_pylist(table))
     for counts in (by_g, by_h):
         assert sum(count for (count,) in counts.values()) == whole[()][0]
@@ -137,7 +173,9 @@ def test_the_heart_data_add_up_in_two_groupings_at_once():
 
     if not three_sets.HEART.exists():
         pytest.skip("the heart data set is not beside the repository")
-    wanted = plan({"sex": [0, 1]}, {"cp": [1, 2, 3]})  # pain of type 4, most of the patients, is not declared
+    wanted = plan(
+        {"sex": [0, 1]}, {"cp": [1, 2, 3]}
+    )  # pain of type 4, most of the patients, is not declared
     done = release(wanted, table=heart_frame(), entropy=InsecureSeededEntropy(2), not_private=True)
     values = {(row.statistic, row.group): row for row in done.rows}
     top = values["all", ""]
@@ -148,7 +186,9 @@ def test_the_heart_data_add_up_in_two_groupings_at_once():
         assert sum(parts) + values["rows with other keys", column].value == top.value
     other = values["rows with other keys", "cp"]
     assert abs(other.value - 144) <= other.half_width
-    assert top.noise_std < done.mechanism.law_of[0].noise.std  # three numbers for one: it is better known
+    assert (
+        top.noise_std < done.mechanism.law_of[0].noise.std
+    )  # three numbers for one: it is better known
     assert "recomputed" in done.to_html()
 
 
@@ -167,9 +207,14 @@ def heart_frame():
 def brute_force(total, std, cells, stds, top):
     """The cost of the best integers, by trying all."""
     tried = np.array(list(itertools.product(range(top), repeat=3)))
-    costs = [np.sum((tried - y) ** 2 / sigma**2, axis=1) for y, sigma in zip(cells, stds, strict=True)]
+    costs = [
+        np.sum((tried - y) ** 2 / sigma**2, axis=1) for y, sigma in zip(cells, stds, strict=True)
+    ]
     sums = tried.sum(axis=1)
-    return min((whole - total) ** 2 / std**2 + sum(cost[sums == whole].min() for cost in costs) for whole in range(top))
+    return min(
+        (whole - total) ** 2 / std**2 + sum(cost[sums == whole].min() for cost in costs)
+        for whole in range(top)
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -205,13 +250,18 @@ def test_without_signs_it_is_generalised_least_squares(seed):
     best, covariance = y - gain @ rows @ y, np.diag(s**2) - gain @ rows @ np.diag(s**2)
     found = agreed(total, std, cells, stds, non_negative=False, integer=False)
     assert np.allclose(np.concatenate([[found.total], *found.cells]), best, atol=1e-7)
-    assert np.allclose(np.concatenate([[found.total_std], *found.stds]), np.sqrt(np.diag(covariance)), rtol=1e-9)
+    assert np.allclose(
+        np.concatenate([[found.total_std], *found.stds]), np.sqrt(np.diag(covariance)), rtol=1e-9
+    )
 
 
 def test_non_negative_is_the_projection():
     """No feasible direction lowers the cost: the conditions of Karush, Kuhn and Tucker."""
     rng = np.random.default_rng(3)
-    cells, stds = [rng.normal(1.0, 4.0, 4), rng.normal(0.5, 4.0, 5)], [rng.uniform(0.5, 2.0, 4), rng.uniform(0.5, 2.0, 5)]
+    cells, stds = (
+        [rng.normal(1.0, 4.0, 4), rng.normal(0.5, 4.0, 5)],
+        [rng.uniform(0.5, 2.0, 4), rng.uniform(0.5, 2.0, 5)],
+    )
     found = agreed(5.0, 1.0, cells, stds, non_negative=True, integer=False)
     rates = []
     for x, y, sigma in zip(found.cells, cells, stds, strict=True):
@@ -226,7 +276,9 @@ def test_non_negative_is_the_projection():
 
 
 def test_nothing_is_left_of_a_total_below_zero():
-    found = agreed(-5.0, 1.0, [np.array([-3.0, -1.0])], [np.ones(2)], non_negative=True, integer=True)
+    found = agreed(
+        -5.0, 1.0, [np.array([-3.0, -1.0])], [np.ones(2)], non_negative=True, integer=True
+    )
     assert found.total == 0.0
     assert found.cells[0].tolist() == [0.0, 0.0]
 
@@ -236,19 +288,40 @@ def test_the_stated_intervals_hold():
     from leastnoise.releases.estimate import Row, processed
     from leastnoise.releases.sensitivity import Answer
 
-    truth = {"": 303, "sex = 0": 97, "sex = 1": 206, "sex": 0, "cp = 1": 23, "cp = 2": 50, "cp = 3": 86, "cp": 144}
+    truth = {
+        "": 303,
+        "sex = 0": 97,
+        "sex = 1": 206,
+        "sex": 0,
+        "cp = 1": 23,
+        "cp = 2": 50,
+        "cp = 3": 86,
+        "cp": 144,
+    }
     wanted = plan({"sex": [0, 1]}, {"cp": [1, 2, 3]})
     rng = np.random.default_rng(0)
     scale = 5.0
     names = [("all", "count", "")]
     names += [(f"by {group[:-4]}", "count", group) for group in truth if "=" in group]
     names += [("rows with other keys", "other keys", group) for group in ("sex", "cp")]
-    of = {s.group_by[0].column: Answer("rows", group_by=s.group_by) for s in wanted.statistics if s.group_by}
+    of = {
+        s.group_by[0].column: Answer("rows", group_by=s.group_by)
+        for s in wanted.statistics
+        if s.group_by
+    }
     inside = {group: 0 for _, _, group in names}
     for _ in range(1000):
         noise = rng.laplace(0.0, scale, len(names))
         noisy = [
-            Row(name, kind, group, truth[group] + z, scale * math.sqrt(2.0), scale * math.log(20.0), check=of.get(group))
+            Row(
+                name,
+                kind,
+                group,
+                truth[group] + z,
+                scale * math.sqrt(2.0),
+                scale * math.log(20.0),
+                check=of.get(group),
+            )
             for (name, kind, group), z in zip(names, noise, strict=True)
         ]
         for row in processed(wanted, noisy):

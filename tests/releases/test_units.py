@@ -29,7 +29,16 @@ VISITS = {"one_row_per_person": True}
 
 def visits(relation="add/remove", **unit):
     statistics = (Statistic("count"),)
-    return Plan("visits", CsvFile(str(CLINIC)), relation, statistics, 0.1, 1e-9, dataset="clinic", **(unit or PATIENTS))
+    return Plan(
+        "visits",
+        CsvFile(str(CLINIC)),
+        relation,
+        statistics,
+        0.1,
+        1e-9,
+        dataset="clinic",
+        **(unit or PATIENTS),
+    )
 
 
 @pytest.fixture
@@ -40,10 +49,19 @@ def ledger(tmp_path):
 
 
 OTHERS = [
-    ({**PATIENTS, "relation": "replace"}, "so far have relation = 'add/remove', this one relation = 'replace'"),
+    (
+        {**PATIENTS, "relation": "replace"},
+        "so far have relation = 'add/remove', this one relation = 'replace'",
+    ),
     (VISITS, "so far have person = 'patient', this one one row a person"),
-    ({"person": "ward", "rows_per_person": 4}, "so far have person = 'patient', this one person = 'ward'"),
-    ({**PATIENTS, "person_is": "a household"}, "so far have person_is = 'a patient', this one person_is = 'a household'"),
+    (
+        {"person": "ward", "rows_per_person": 4},
+        "so far have person = 'patient', this one person = 'ward'",
+    ),
+    (
+        {**PATIENTS, "person_is": "a household"},
+        "so far have person_is = 'a patient', this one person_is = 'a household'",
+    ),
     (PATIENTS, "so far have person_is = 'a patient', this one no person_is"),
 ]
 
@@ -58,7 +76,9 @@ def test_a_release_for_others_is_refused_before_anything_is_spent(ledger):
         with pytest.raises(LedgerError, match=said):
             release(visits(**other), ledger=ledger)
     assert ledger.head == head
-    release(visits(**{**same, "rows_per_person": 2}), ledger=ledger)  # another bound on the same persons
+    release(
+        visits(**{**same, "rows_per_person": 2}), ledger=ledger
+    )  # another bound on the same persons
     assert ledger.check(every_entry=True).ok
 
 
@@ -67,7 +87,16 @@ def test_flights_of_real_aircraft_are_not_added_up_with_flights_as_persons(tmp_p
     path = real.as_parquet(real.flights(10), tmp_path / "flights.parquet")
 
     def flights(**unit):
-        return Plan("flights", ParquetFile(path), "add/remove", (Statistic("count"),), 0.1, 1e-9, dataset="flights", **unit)
+        return Plan(
+            "flights",
+            ParquetFile(path),
+            "add/remove",
+            (Statistic("count"),),
+            0.1,
+            1e-9,
+            dataset="flights",
+            **unit,
+        )
 
     aircraft = {"person": "tailnum", "rows_per_person": 200, "person_is": "an aircraft"}
     with Ledger(tmp_path / "ledger") as book:
@@ -77,8 +106,14 @@ def test_flights_of_real_aircraft_are_not_added_up_with_flights_as_persons(tmp_p
         assert status.unit == Unit("add/remove", "person = 'tailnum'", "an aircraft")
         others = {
             "so far have person = 'tailnum', this one one row a person": VISITS,
-            "so far have person = 'tailnum', this one person = 'carrier'": {"person": "carrier", "rows_per_person": 200},
-            "so far have person_is = 'an aircraft', this one no person_is": {"person": "tailnum", "rows_per_person": 200},
+            "so far have person = 'tailnum', this one person = 'carrier'": {
+                "person": "carrier",
+                "rows_per_person": 200,
+            },
+            "so far have person_is = 'an aircraft', this one no person_is": {
+                "person": "tailnum",
+                "rows_per_person": 200,
+            },
         }
         for said, unit in others.items():
             with pytest.raises(LedgerError, match=said):
@@ -96,7 +131,9 @@ def test_what_a_person_is_may_be_said_later_and_holds_from_then_on(ledger):
     clash = ledger.preview("clinic", small, person="person = 'patient'")
     assert not clash.allowed
     assert "no person_is" in clash.reason
-    assert ledger.preview("clinic", small, person="person = 'patient'", person_is="a patient").allowed
+    assert ledger.preview(
+        "clinic", small, person="person = 'patient'", person_is="a patient"
+    ).allowed
 
 
 def earlier_version(monkeypatch):
@@ -104,27 +141,47 @@ def earlier_version(monkeypatch):
     made = module.release_event
 
     def without_unit(name, draws, after, texts):
-        return made(name, draws, after, {key: text for key, text in texts.items() if key not in ("person", "person_is")})
+        return made(
+            name,
+            draws,
+            after,
+            {key: text for key, text in texts.items() if key not in ("person", "person_is")},
+        )
 
     monkeypatch.setattr(module, "release_event", without_unit)
 
 
-def test_a_ledger_of_an_earlier_version_is_settled_by_the_first_release_that_says_it(tmp_path, monkeypatch):
+def test_a_ledger_of_an_earlier_version_is_settled_by_the_first_release_that_says_it(
+    tmp_path, monkeypatch
+):
     path, plan = tmp_path / "ledger", tmp_path / "plan.toml"
     with Ledger(path) as book, monkeypatch.context() as earlier:
         earlier_version(earlier)
         book.open_dataset("clinic", epsilon=2.0, delta=1e-6)
         release(visits(), ledger=book)
         assert book.dataset("clinic").unit == Unit("add/remove")
-    lines = ['name = "visits"', 'dataset = "clinic"', "epsilon = 0.1", 'relation = "add/remove"', 'person = "patient"']
-    lines += ["rows_per_person = 4", f"source = {{ csv = '{CLINIC}' }}", "[[statistic]]", 'kind = "count"']
+    lines = [
+        'name = "visits"',
+        'dataset = "clinic"',
+        "epsilon = 0.1",
+        'relation = "add/remove"',
+        'person = "patient"',
+    ]
+    lines += [
+        "rows_per_person = 4",
+        f"source = {{ csv = '{CLINIC}' }}",
+        "[[statistic]]",
+        'kind = "count"',
+    ]
     plan.write_text("\n".join(lines), encoding="utf-8")
     said = "no release of 'clinic' so far says whose rows belong together. From this one on it is settled: person = 'patient'."
     for words in (["--preview"], []):
         done = CliRunner().invoke(main, ["release", str(plan), "--ledger", str(path), *words])
         assert done.exit_code == 0, done.output
         assert said in done.output
-    assert said not in CliRunner().invoke(main, ["release", str(plan), "--ledger", str(path)]).output
+    assert (
+        said not in CliRunner().invoke(main, ["release", str(plan), "--ledger", str(path)]).output
+    )
     with Ledger(path) as book:
         assert book.dataset("clinic").unit == Unit("add/remove", "person = 'patient'")
         with pytest.raises(LedgerError, match="this one one row a person"):

@@ -36,7 +36,24 @@ from releases.year_process import SCANNED
 
 TESTS = Path(__file__).parents[1]
 ONE_IN = 5
-CARRIERS = ["9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV"]
+CARRIERS = [
+    "9E",
+    "AA",
+    "AS",
+    "B6",
+    "DL",
+    "EV",
+    "F9",
+    "FL",
+    "HA",
+    "MQ",
+    "OO",
+    "UA",
+    "US",
+    "VX",
+    "WN",
+    "YV",
+]
 DIRTY = {"UA": "ua ", "DL": " Dl"}
 NONE_DECLARED = "none of the declared"
 FAR = 4.0  # times its ±: noise whose tail falls by 20 with each ± is beyond it once in 160,000
@@ -66,7 +83,9 @@ upper = 400
 pitch = 1
 missing = "drop"
 """
-AIRCRAFT = 'person = "tailnum"\nperson_is = "an aircraft"\nrows_per_person = 6\ngroups_per_person = 1'
+AIRCRAFT = (
+    'person = "tailnum"\nperson_is = "an aircraft"\nrows_per_person = 6\ngroups_per_person = 1'
+)
 FLIGHTS = "one_row_per_person = true"
 
 
@@ -84,13 +103,35 @@ class Desk:
 
     def export(self, name, flights, encoding="utf-8"):
         path = self.folder / f"{name}.csv"
-        lines = [list(flights[0]), *([("" if cell is None else str(cell)) for cell in row.values()] for row in flights)]
+        lines = [
+            list(flights[0]),
+            *([("" if cell is None else str(cell)) for cell in row.values()] for row in flights),
+        ]
         path.write_text("".join(",".join(line) + "\n" for line in lines), encoding=encoding)
         return path
 
-    def plan(self, name, table, epsilon=0.35, match="casefold", delta="", unit=AIRCRAFT, column="air_time"):
-        told = {"name": name, "csv": table, "epsilon": epsilon, "match": match, "delta": delta, "unit": unit, "column": column}
-        text = PLAN.format(**told, heads="count" if unit == FLIGHTS else "persons", carriers=json.dumps(CARRIERS))
+    def plan(
+        self,
+        name,
+        table,
+        epsilon=0.35,
+        match="casefold",
+        delta="",
+        unit=AIRCRAFT,
+        column="air_time",
+    ):
+        told = {
+            "name": name,
+            "csv": table,
+            "epsilon": epsilon,
+            "match": match,
+            "delta": delta,
+            "unit": unit,
+            "column": column,
+        }
+        text = PLAN.format(
+            **told, heads="count" if unit == FLIGHTS else "persons", carriers=json.dumps(CARRIERS)
+        )
         path = self.folder / f"{name}.toml"
         path.write_text(text, encoding="utf-8")
         return path
@@ -163,7 +204,9 @@ class Desk:
             assert abs(row["value"] - exact) <= FAR * width, row
             meant = named.get((row["statistic"], row["group"]), exact)
             assert exact <= meant
-            assert row["lower"] - (FAR - 1.0) * width <= meant <= row["upper"] + (FAR - 1.0) * width, row
+            assert (
+                row["lower"] - (FAR - 1.0) * width <= meant <= row["upper"] + (FAR - 1.0) * width
+            ), row
             self.misses += not row["lower"] <= meant <= row["upper"]
             self.numbers += 1
 
@@ -174,8 +217,14 @@ FREE = "persons with other keys in no declared group", "carrier"
 
 def quarter(number):
     """The flights of three months, two carriers as another desk writes them."""
-    flights = [flight for flight in real.flights(ONE_IN).to_pylist() if (flight["month"] - 1) // 3 == number - 1]
-    return [{**flight, "carrier": DIRTY.get(flight["carrier"], flight["carrier"])} for flight in flights]
+    flights = [
+        flight
+        for flight in real.flights(ONE_IN).to_pylist()
+        if (flight["month"] - 1) // 3 == number - 1
+    ]
+    return [
+        {**flight, "carrier": DIRTY.get(flight["carrier"], flight["carrier"])} for flight in flights
+    ]
 
 
 def truth(plan, flights):
@@ -193,11 +242,20 @@ def truth(plan, flights):
     found |= {("flights", f"carrier = {carrier}"): 0 for carrier in CARRIERS if is_whole}
     times = []
     for aircraft, own in fleet.items():
-        carriers = [carrier for flight in own if is_whole and (carrier := declared(flight["carrier"], match))]
+        carriers = [
+            carrier
+            for flight in own
+            if is_whole and (carrier := declared(flight["carrier"], match))
+        ]
         if carriers:  # of the first group by its digest, as many as count
             chosen = min(carriers, key=lambda carrier: digest(plan, aircraft, carrier))
-            found["flights", f"carrier = {chosen}"] += min(carriers.count(chosen), plan.rows_per_person)
-        air = [None if flight["air_time"] is None else min(max(flight["air_time"], 0), 400) for flight in own]
+            found["flights", f"carrier = {chosen}"] += min(
+                carriers.count(chosen), plan.rows_per_person
+            )
+        air = [
+            None if flight["air_time"] is None else min(max(flight["air_time"], 0), 400)
+            for flight in own
+        ]
         air.sort(key=lambda time: digest(plan, aircraft, "-" if time is None else time))
         times += [time for time in air[: plan.rows_per_person] if time is not None]
         elsewhere = is_whole and len(carriers) < len(own)
@@ -221,8 +279,12 @@ def by_name(plan, flights):
         FREE: sum(set(own) == {None} for own in carriers),
         ("persons with an unreadable value", "air_time"): 0,
         ("persons with a clipped value", "air_time"): sum(max(own) > 400 for own in times),
-        ("persons with rows left out", "more than 6 rows"): sum(len(own) > 6 for own in fleet.values()),
-        ("persons with rows left out", "more than 1 group of carrier"): sum(len(set(own) - {None}) > 1 for own in carriers),
+        ("persons with rows left out", "more than 6 rows"): sum(
+            len(own) > 6 for own in fleet.values()
+        ),
+        ("persons with rows left out", "more than 1 group of carrier"): sum(
+            len(set(own) - {None}) > 1 for own in carriers
+        ),
     }
 
 
@@ -245,7 +307,10 @@ def checks_of(plan, checks, aircraft, own, groups, elsewhere):
         "left out": len(own) > plan.rows_per_person,
         "left out of groups": groups > (plan.groups_per_person or 1),
     }
-    names = [answer.measure + (" of groups" if answer.measure == "left out" and answer.group_by else "") for answer in checks]
+    names = [
+        answer.measure + (" of groups" if answer.measure == "left out" and answer.group_by else "")
+        for answer in checks
+    ]
     mine = [i for i, name in enumerate(names) if applies.get(name)]
     first = [i for i in mine if names[i] == "other keys"] or mine
     return [checks[min(first, key=lambda i: digest(plan, aircraft, i))]] if first else []
@@ -259,7 +324,11 @@ def check_name(plan, answer):
         return "persons with an unreadable value", answer.column
     if answer.measure == "clipped":
         return "persons with a clipped value", answer.values.column
-    what = f"more than {plan.groups_per_person} group of carrier" if answer.group_by else f"more than {plan.rows_per_person} rows"
+    what = (
+        f"more than {plan.groups_per_person} group of carrier"
+        if answer.group_by
+        else f"more than {plan.rows_per_person} rows"
+    )
     return "persons with rows left out", what
 
 
@@ -287,7 +356,9 @@ def desk(tmp_path, monkeypatch):
 
 
 def test_a_year(desk):
-    opened = command("ledger", "open", desk.book, "flights", "--epsilon", 3, "--delta", "1e-6", "--releases", 8)
+    opened = command(
+        "ledger", "open", desk.book, "flights", "--epsilon", 3, "--delta", "1e-6", "--releases", 8
+    )
     assert opened[0] == 0
 
     # Spring. One number at the whole delta would be the first and the last: refused, and corrected as advised.
@@ -298,7 +369,12 @@ def test_a_year(desk):
     greedy.write_text(only_the_aircraft(greedy.read_text(encoding="utf-8")), encoding="utf-8")
     announced = desk.announced(greedy)
     assert (announced["last"], announced["remaining"]) == (True, 0.0)
-    words = desk.refused(greedy, "nothing could be released after it", "--last", "With its share of the ledger's delta")
+    words = desk.refused(
+        greedy,
+        "nothing could be released after it",
+        "--last",
+        "With its share of the ledger's delta",
+    )
     assert announced["advice"] in words
     # Two carriers are written otherwise than declared, and the release says that first.
     spring, words = desk.released(desk.plan("spring", table, match="exact"), first, 1)
@@ -340,7 +416,9 @@ def test_a_year(desk):
     other = desk.plan("other", desk.folder / "third.csv", column="airtime")
     assert "no column 'airtime'" in desk.preview(other)["table"]["fails"]
     desk.refused(other, "no column 'airtime'")
-    odd = desk.plan("odd", desk.export("odd", [*third, {**third[0], "carrier": "Üb"}], encoding="latin-1"))
+    odd = desk.plan(
+        "odd", desk.export("odd", [*third, {**third[0], "carrier": "Üb"}], encoding="latin-1")
+    )
     desk.refused(odd, "must be UTF-8")
     desk.released(autumn, third, 3)
 
@@ -356,9 +434,14 @@ def test_a_year(desk):
     assert (announced["allowed"], announced["remaining"]) == (False, 0.0)
     assert announced["advice"] in desk.refused(late, "would come to 3.2")
     advised = float(announced["advice"].split("epsilon=")[1].split()[0])
-    done, _ = desk.released(desk.plan("late", desk.folder / "fourth.csv", epsilon=advised), fourth, 5)
+    done, _ = desk.released(
+        desk.plan("late", desk.folder / "fourth.csv", epsilon=advised), fourth, 5
+    )
     account = desk.shown()
-    assert f"would come to epsilon={above(account['spent'])}, with {below(account['remaining'])} left" in announced["advice"]
+    assert (
+        f"would come to epsilon={above(account['spent'])}, with {below(account['remaining'])} left"
+        in announced["advice"]
+    )
     assert done["guarantee"]["epsilon"] <= advised
 
     # What is then left is spent to its end, on one number, with the largest epsilon that fits: only as the last, and from then on

@@ -39,7 +39,9 @@ BOUNDS = {
         "mean symmetry": (0.1, 0.3, 0.0001),
         "mean fractal dimension": (0.04, 0.1, 0.00001),
     },
-    "diabetes": dict.fromkeys(["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"], (-0.15, 0.15, 0.0001)),
+    "diabetes": dict.fromkeys(
+        ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"], (-0.15, 0.15, 0.0001)
+    ),
     "heart": {
         "age": (20, 90, 1),
         "sex": (0, 1, 1),
@@ -62,8 +64,15 @@ def heart_patients():
     if not HEART.exists():
         pytest.skip("the heart data set is not beside the repository")
     lines = [line.split(",") for line in HEART.read_text(encoding="utf-8").split()]
-    columns = zip(*([None if cell == "?" else float(cell) for cell in line] for line in lines), strict=True)
-    return pa.table({name: pa.array(column, pa.float64()) for name, column in zip(HEART_COLUMNS, columns, strict=True)})
+    columns = zip(
+        *([None if cell == "?" else float(cell) for cell in line] for line in lines), strict=True
+    )
+    return pa.table(
+        {
+            name: pa.array(column, pa.float64())
+            for name, column in zip(HEART_COLUMNS, columns, strict=True)
+        }
+    )
 
 
 def source(name, folder):
@@ -77,7 +86,10 @@ def source(name, folder):
 
     loaded = getattr(datasets, f"load_{name}")()
     path = Path(folder) / f"{name}.csv"
-    lines = [",".join(loaded.feature_names), *(",".join(map(repr, row)) for row in loaded.data.tolist())]
+    lines = [
+        ",".join(loaded.feature_names),
+        *(",".join(map(repr, row)) for row in loaded.data.tolist()),
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return CsvFile(str(path))
 
@@ -86,8 +98,17 @@ def plan(name, folder, epsilon=1.05, delta=1e-6, bounds=None):
     """Ten means of a table whose size is public: one row is one person, and a person may be replaced."""
     means = tuple(
         Statistic(
-            "mean", name=column, column=column, lower=low, upper=high, pitch=pitch, missing=(low + high) / 2, public_n=SIZES[name]
+            "mean",
+            name=column,
+            column=column,
+            lower=low,
+            upper=high,
+            pitch=pitch,
+            missing=(low + high) / 2,
+            public_n=SIZES[name],
         )
         for column, (low, high, pitch) in (bounds or BOUNDS[name]).items()
     )
-    return Plan(name, source(name, folder), "replace", means, epsilon, delta, one_row_per_person=True)
+    return Plan(
+        name, source(name, folder), "replace", means, epsilon, delta, one_row_per_person=True
+    )

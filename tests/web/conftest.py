@@ -23,14 +23,24 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (leastnoise[web-test])")
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="selenium is not installed (leastnoise[web-test])"
+    )
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
-        pytest.skip("chromium and chromedriver are not installed (Debian: chromium chromium-driver)")
+        pytest.skip(
+            "chromium and chromedriver are not installed (Debian: chromium chromium-driver)"
+        )
     downloads = tmp_path_factory.mktemp("downloads")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1600,1000"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--window-size=1600,1000",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})

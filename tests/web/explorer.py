@@ -38,7 +38,11 @@ class Server:
         return urllib.parse.urlsplit(self.url).port or 0
 
     def get(
-        self, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: bytes | None = None
+        self,
+        path: str,
+        headers: dict[str, str] | None = None,
+        method: str = "GET",
+        body: bytes | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         return request(self.port, path, headers, method, body)
 
@@ -57,13 +61,21 @@ class Server:
 
 
 def request(
-    port: int, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: bytes | None = None
+    port: int,
+    path: str,
+    headers: dict[str, str] | None = None,
+    method: str = "GET",
+    body: bytes | None = None,
 ) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     with contextlib.closing(connection):
         connection.request(method, path, body=body, headers=headers or {})
         answer = connection.getresponse()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        return (
+            answer.status,
+            {name.lower(): value for name, value in answer.getheaders()},
+            answer.read(),
+        )
 
 
 def start_server(*options: str) -> Server:
@@ -81,7 +93,9 @@ def start_server(*options: str) -> Server:
     while process.stdout is not None and not text.rstrip().endswith("}"):
         line = process.stdout.readline()
         if not line:
-            raise RuntimeError(f"The server did not start: {process.stderr.read() if process.stderr else ''}")
+            raise RuntimeError(
+                f"The server did not start: {process.stderr.read() if process.stderr else ''}"
+            )
         text += line
     return Server(process, json.loads(text)["url"])
 
@@ -135,7 +149,10 @@ class ThreadServer:
         service: Service = self._application._app.state.service
         first = {("curve", FIRST_SETTING), ("numbers", FIRST_SETTING)}
         until(lambda: first <= service._kept.keys(), "the first setting is known")
-        until(lambda: len(service._workers._idle) == service._workers.count, "the workers are free again")
+        until(
+            lambda: len(service._workers._idle) == service._workers.count,
+            "the workers are free again",
+        )
         return service
 
 

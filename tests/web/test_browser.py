@@ -57,11 +57,19 @@ class Page:
     def __init__(self, driver: Any, url: str) -> None:
         self.driver, self.url = driver, url
 
-    def open(self, address: str = "", *, width: int = 1600, dark: bool = False, settled: bool = True) -> Page:
+    def open(
+        self, address: str = "", *, width: int = 1600, dark: bool = False, settled: bool = True
+    ) -> Page:
         self.driver.get("about:blank")  # a change after the # alone would not load the page anew
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.cdp("Emulation.setEmulatedMedia", media="", features=[scheme])
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=1000,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.driver.get_log("browser")
         self.driver.get(self.url + address)
         self.run("localStorage.clear()")
@@ -96,12 +104,28 @@ class Page:
 
     def shown(self) -> dict[str, Any]:
         """What could state a guarantee."""
-        names = ("figure-width", "tile-epsilon", "sentences", "proof", "code-python", "mini-epsilon", *CHARTS)
-        return {name: self.text(name) for name in names} | {"file": self.id("artefact").get_attribute("href")}
+        names = (
+            "figure-width",
+            "tile-epsilon",
+            "sentences",
+            "proof",
+            "code-python",
+            "mini-epsilon",
+            *CHARTS,
+        )
+        return {name: self.text(name) for name in names} | {
+            "file": self.id("artefact").get_attribute("href")
+        }
 
     def settle(self) -> None:
         """Until everything asked for is there: the page is busy from the change on, also while it waits for further moves."""
-        self.wait(lambda: self.run("return document.getElementById('results').getAttribute('aria-busy')") == "false", "an answer")
+        self.wait(
+            lambda: (
+                self.run("return document.getElementById('results').getAttribute('aria-busy')")
+                == "false"
+            ),
+            "an answer",
+        )
 
     def type(self, name: str, text: str) -> None:
         field = self.id(name)
@@ -109,13 +133,21 @@ class Page:
         field.send_keys(text)
 
     def choose(self, name: str, value: str) -> None:
-        self.run("document.querySelector(`input[name=${arguments[0]}][value=${arguments[1]}]`).click()", name, value)
+        self.run(
+            "document.querySelector(`input[name=${arguments[0]}][value=${arguments[1]}]`).click()",
+            name,
+            value,
+        )
 
     def address(self) -> dict[str, str]:
         return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.driver.current_url).fragment))
 
     def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        return [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING")
+        ]
 
     def downloaded(self, name: str) -> Path:
         path = self.driver.downloads / name
@@ -141,13 +173,16 @@ def test_it_loads_and_shows_what_the_function_says(page: Page):
     assert page.text("figure-width") == f"± {best.noise.interval(0.95):.0f}"
     assert page.text("tile-sigma") == f"σ = {best.noise.std:.4g}"
     upper, lower = (
-        float(page.text("proof").split(f"{which} bound on ε")[1].split()[0].rstrip(":")) for which in ("Upper", "Lower")
+        float(page.text("proof").split(f"{which} bound on ε")[1].split()[0].rstrip(":"))
+        for which in ("Upper", "Lower")
     )
     assert best.epsilon <= upper <= best.epsilon * (1.0 + 1e-5)
     assert best.epsilon_lower * (1.0 - 1e-5) <= lower <= best.epsilon_lower
     assert len(page.driver.find_elements(By.CSS_SELECTOR, "#sentences li")) == 4
     for chart in CHARTS:
-        assert page.driver.find_elements(By.CSS_SELECTOR, f"#{chart} > svg[role=img][aria-label]"), chart
+        assert page.driver.find_elements(
+            By.CSS_SELECTOR, f"#{chart} > svg[role=img][aria-label]"
+        ), chart
     assert page.complaints() == []
     sources = page.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert sources
@@ -186,7 +221,9 @@ def test_quick_moves_ask_little_and_the_last_one_wins(page: Page):
     page.settle()
     assert page.address()["sigma"] == "10"
     assert page.text("tile-sigma") == "σ = 10"
-    asked = page.run("return performance.getEntriesByType('resource').filter((entry) => entry.name.includes('api/design')).length")
+    asked = page.run(
+        "return performance.getEntriesByType('resource').filter((entry) => entry.name.includes('api/design')).length"
+    )
     assert asked <= 2
 
 
@@ -215,7 +252,9 @@ def test_nonsense_is_told_beside_its_field_and_nothing_typed_is_lost(page: Page)
     assert page.text("tile-epsilon") == "ε = 1"
 
 
-def test_what_the_designer_cannot_reach_is_answered_with_a_known_law_and_says_what_it_can(page: Page):
+def test_what_the_designer_cannot_reach_is_answered_with_a_known_law_and_says_what_it_can(
+    page: Page,
+):
     page.open("#epsilon=0.001&answers=1000&asked=apart&domain=real")
     assert "to be at least" in page.text("notice")
     assert "a known law" in page.text("notice")
@@ -227,7 +266,10 @@ def test_what_the_designer_cannot_reach_is_answered_with_a_known_law_and_says_wh
 def test_what_cannot_be_computed_says_beside_the_field_what_can(page: Page):
     page.open("#by=sigma&sigma=0.5&sensitivity=1000&domain=real", settled=False)
     page.settle()
-    assert page.text("sigma-error") == "With this sensitivity the standard deviation must be between 1 and 2,000,000."
+    assert (
+        page.text("sigma-error")
+        == "With this sensitivity the standard deviation must be between 1 and 2,000,000."
+    )
     assert page.shown() == BLANK
 
 
@@ -263,13 +305,19 @@ def test_sliders_offer_only_what_can_be_answered(page: Page, address):
     for one in addresses:
         given = START | dict(urllib.parse.parse_qsl(one))
         unused = "epsilon" if given["by"] == "sigma" else "sigma"
-        setting_from({name: given[name] for name in FIELDS if name != unused})  # raises where it is refused
+        setting_from(
+            {name: given[name] for name in FIELDS if name != unused}
+        )  # raises where it is refused
 
 
 def test_markup_in_the_address_is_text(page: Page):
     attack = '<img src=x onerror="document.title=1">'
     page.open(
-        "#" + urllib.parse.urlencode({"unit": attack, "value": attack, "epsilon": attack, "a": "~" * 7, "b": attack}), settled=False
+        "#"
+        + urllib.parse.urlencode(
+            {"unit": attack, "value": attack, "epsilon": attack, "a": "~" * 7, "b": attack}
+        ),
+        settled=False,
     )
     page.wait(lambda: page.text("epsilon-error"), "the complaint")
     assert not page.driver.find_elements(By.CSS_SELECTOR, "img")
@@ -285,15 +333,26 @@ def test_two_settings_are_compared_and_the_address_carries_them(page: Page):
     page.id("pin-b").click()
     page.type("epsilon", "3")
     page.settle()
-    page.wait(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#compare thead th")) == 4, "three columns")
+    page.wait(
+        lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#compare thead th")) == 4,
+        "three columns",
+    )
     rows = {row[0]: row[1:] for row in _table(page, "#compare")}
     assert [float(text) for text in rows["ε"]] == pytest.approx([3.0, 1.0, 1.0], rel=1e-3)
     assert rows["answers"] == ["10, one by one", "10, together", "10, one by one"]
-    again = Page(page.driver, page.url).open("#" + urllib.parse.urlsplit(page.driver.current_url).fragment)
-    again.wait(lambda: {row[0]: row[1:] for row in _table(again, "#compare")} == rows, "the same comparison")
+    again = Page(page.driver, page.url).open(
+        "#" + urllib.parse.urlsplit(page.driver.current_url).fragment
+    )
+    again.wait(
+        lambda: {row[0]: row[1:] for row in _table(again, "#compare")} == rows,
+        "the same comparison",
+    )
     assert again.driver.find_elements(By.CSS_SELECTOR, "#law .series.law-a")
     again.driver.find_element(By.CSS_SELECTOR, "button[aria-label='Remove setting A']").click()
-    again.wait(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#compare thead th")) == 3, "two columns")
+    again.wait(
+        lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#compare thead th")) == 3,
+        "two columns",
+    )
     assert "a" not in again.address()
 
 
@@ -318,15 +377,24 @@ def test_what_is_downloaded_can_be_used(page: Page):
     picture = ElementTree.parse(page.downloaded("noise.svg")).getroot()
     space = "{http://www.w3.org/2000/svg}"
     assert picture.tag == f"{space}svg"
-    lines = [path for path in picture.iter(f"{space}path") if path.get("stroke", "").startswith("rgb")]
+    lines = [
+        path for path in picture.iter(f"{space}path") if path.get("stroke", "").startswith("rgb")
+    ]
     assert len(lines) >= 5
     assert picture.find(f"{space}title").text == "The noise on one answer"
 
 
 def test_code_is_copied(page: Page):
     page.open()
-    page.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"], origin=page.url.rstrip("/"))
-    for kind, begin in (("python", "from leastnoise import design"), ("command", "leastnoise design --delta 1e-06 --epsilon 1")):
+    page.cdp(
+        "Browser.grantPermissions",
+        permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
+        origin=page.url.rstrip("/"),
+    )
+    for kind, begin in (
+        ("python", "from leastnoise import design"),
+        ("command", "leastnoise design --delta 1e-06 --epsilon 1"),
+    ):
         page.driver.find_element(By.CSS_SELECTOR, f"[data-copy={kind}]").click()
         page.wait(lambda: page.text("status") == "Copied.", "the copy")
         copied = page.driver.execute_async_script(
@@ -350,7 +418,9 @@ def test_a_table_is_behind_every_chart(page: Page):
     rivals = dict(_table(page, "#rivals"))
     assert float(rivals["This design"]) == pytest.approx(best.epsilon, rel=1e-4)
     assert float(rivals["Gaussian"]) == pytest.approx(best.rivals["Gaussian"], rel=1e-4)
-    head = page.run("return [...document.querySelectorAll('#law thead th')].map((cell) => cell.textContent)")
+    head = page.run(
+        "return [...document.querySelectorAll('#law thead th')].map((cell) => cell.textContent)"
+    )
     assert {"This design", "Gaussian", "Laplace", "Staircase", "Cactus"} <= set(head)
     at_ten = next(row for row in _table(page, "#numbers") if row[0] == "10")
     assert float(at_ten[1]) == pytest.approx(best.epsilon, rel=5e-3)
@@ -393,7 +463,9 @@ def test_the_keyboard_reaches_and_works_everything(page: Page):
     page.open()
     field = page.id("epsilon")
     page.run("arguments[0].focus()", field)
-    ActionChains(page.driver).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys("2").perform()
+    ActionChains(page.driver).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(
+        "2"
+    ).perform()
     page.settle()
     assert page.text("tile-epsilon") == "ε = 2"
     ActionChains(page.driver).send_keys(Keys.TAB, Keys.ARROW_LEFT).perform()  # the slider of ε
@@ -405,7 +477,10 @@ def test_the_keyboard_reaches_and_works_everything(page: Page):
     assert page.address()["asked"] == "apart"
     page.run("document.getElementById('pin-a').focus()")
     ActionChains(page.driver).send_keys(Keys.ENTER).perform()
-    page.wait(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#compare thead th")) == 3, "the comparison")
+    page.wait(
+        lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#compare thead th")) == 3,
+        "the comparison",
+    )
     page.run("document.querySelector('.skip').focus()")
     ActionChains(page.driver).send_keys(Keys.ENTER).perform()
     assert page.run("return document.activeElement.id") == "results"
@@ -461,7 +536,9 @@ def test_the_theme_is_chosen_and_kept(page: Page):
 def test_it_prints_on_white_without_buttons(page: Page):
     page.open(PINNED, dark=True)
     page.cdp("Emulation.setEmulatedMedia", media="print")
-    assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    )
     assert not page.id("pin-a").is_displayed()
     assert not page.id("theme").is_displayed()
     pages = page.cdp("Page.printToPDF", printBackground=True)["data"]
@@ -501,7 +578,9 @@ def _limited(monkeypatch: pytest.MonkeyPatch, *late: Callable[..., Any]) -> None
     monkeypatch.setattr(Workers, "run", limited)
 
 
-def test_after_a_time_limit_nothing_of_the_setting_before_is_left(browser: Any, monkeypatch: pytest.MonkeyPatch):
+def test_after_a_time_limit_nothing_of_the_setting_before_is_left(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+):
     """Asked for ε = 0.01 after ε = 5: no sentence, certificate, picture, code or file of the latter."""
     _limited(monkeypatch, work.study, work.known_study)
     with ThreadServer(workers=2, seconds=10.0 * PATIENCE) as server:
@@ -510,12 +589,26 @@ def test_after_a_time_limit_nothing_of_the_setting_before_is_left(browser: Any, 
         page.type("epsilon", "0.01")
         page.settle()
         assert "or less" in page.text("figure-width")  # the known laws, which hold for this setting
-        assert page.text("notice") == "This takes longer than the 3 seconds the page allows. The command line has no such limit."
+        assert (
+            page.text("notice")
+            == "This takes longer than the 3 seconds the page allows. The command line has no such limit."
+        )
         assert page.id("notice").is_displayed()
         assert page.text("tile-epsilon") == "ε ≤ 0.01"
         assert page.text("accuracy") == "Laplace noise gives this already."
-        assert page.text("code-command").startswith("leastnoise design --delta 1e-06 --epsilon 0.01")
-        nothing = ("sentences", "proof", "code-python", "code-plan", "bars", "mini-epsilon", "status", *CHARTS)
+        assert page.text("code-command").startswith(
+            "leastnoise design --delta 1e-06 --epsilon 0.01"
+        )
+        nothing = (
+            "sentences",
+            "proof",
+            "code-python",
+            "code-plan",
+            "bars",
+            "mini-epsilon",
+            "status",
+            *CHARTS,
+        )
         assert {name: page.text(name) for name in nothing} == dict.fromkeys(nothing, "")
         for name in ("artefact", "save-plan", "save-svg"):
             page.run("document.getElementById(arguments[0]).click()", name)
@@ -525,16 +618,22 @@ def test_after_a_time_limit_nothing_of_the_setting_before_is_left(browser: Any, 
         assert page.text("notice") == ""
         assert page.text("tile-epsilon") == "ε = 2"
         page.id("artefact").click()  # what is downloaded last is there last: nothing was before it
-        guarantee = json.loads(page.downloaded("noise.json").read_text(encoding="utf-8"))["content"]["guarantee"]
+        guarantee = json.loads(page.downloaded("noise.json").read_text(encoding="utf-8"))[
+            "content"
+        ]["guarantee"]
         assert 1.99 < guarantee["epsilon"] <= 2.0
         assert [path.name for path in browser.downloads.iterdir()] == ["noise.json"]
-        page.type("epsilon", "0.01")  # again: that it takes too long is remembered, and told at once
+        page.type(
+            "epsilon", "0.01"
+        )  # again: that it takes too long is remembered, and told at once
         page.settle()
         assert "or less" in page.text("figure-width")
         browser.get("about:blank")
 
 
-def test_beyond_the_time_limit_a_known_law_with_the_guarantee_asked_for_is_given(browser: Any, monkeypatch: pytest.MonkeyPatch):
+def test_beyond_the_time_limit_a_known_law_with_the_guarantee_asked_for_is_given(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+):
     _limited(monkeypatch, work.study)
     with ThreadServer(workers=2, seconds=10.0 * PATIENCE) as server:
         page = Page(browser, f"http://127.0.0.1:{server.port}/").open("#epsilon=5&answers=1")
@@ -548,12 +647,20 @@ def test_beyond_the_time_limit_a_known_law_with_the_guarantee_asked_for_is_given
             assert page.driver.find_elements(By.CSS_SELECTOR, f"#{chart} > svg"), chart
         page.id("artefact").click()
         artefact = page.downloaded("noise.json")
-        assert json.loads(artefact.read_text(encoding="utf-8"))["content"]["guarantee"]["epsilon"] <= 0.01
-        assert CliRunner().invoke(main, ["verify", str(artefact)]).output.splitlines()[-1] == "verified"
+        assert (
+            json.loads(artefact.read_text(encoding="utf-8"))["content"]["guarantee"]["epsilon"]
+            <= 0.01
+        )
+        assert (
+            CliRunner().invoke(main, ["verify", str(artefact)]).output.splitlines()[-1]
+            == "verified"
+        )
         browser.get("about:blank")
 
 
-def test_a_picture_that_takes_too_long_stays_empty_and_the_answer_stands(browser: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_picture_that_takes_too_long_stays_empty_and_the_answer_stands(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+):
     run = Workers.run
 
     async def limited(workers: Workers, function: Any, *arguments: Any, priority: int = 0) -> Any:
@@ -567,7 +674,9 @@ def test_a_picture_that_takes_too_long_stays_empty_and_the_answer_stands(browser
         page.type("epsilon", "2")
         page.settle()
         assert page.text("curve") == ""
-        assert page.text("notice").startswith("A picture is missing. This takes longer than the 3 seconds")
+        assert page.text("notice").startswith(
+            "A picture is missing. This takes longer than the 3 seconds"
+        )
         assert page.text("tile-epsilon") == "ε = 2"
         assert page.driver.find_elements(By.CSS_SELECTOR, "#numbers > svg")
         assert page.id("artefact").get_attribute("href").endswith("&domain=integer")
@@ -588,7 +697,12 @@ new MutationObserver(look).observe(document.body, {subtree: true, childList: tru
 
 def _is_own(field: str, text: str) -> bool:
     """Whether every ε in the text is the one in the field, or a bound just below it."""
-    stated = [float(found) for found in re.findall(r"ε [=≤] ([0-9.e-]*[0-9])|^([0-9.]+) at δ", text) for found in found if found]
+    stated = [
+        float(found)
+        for found in re.findall(r"ε [=≤] ([0-9.e-]*[0-9])|^([0-9.]+) at δ", text)
+        for found in found
+        if found
+    ]
     return all(0.99 * float(field) <= one <= 1.001 * float(field) for one in stated)
 
 
@@ -597,9 +711,19 @@ def test_at_no_moment_is_the_epsilon_of_another_setting_shown(page: Page):
     page.open("#answers=1")
     page.run(WATCH)
     slider = page.driver.find_element(By.CSS_SELECTOR, "[data-slider=epsilon]")
-    for key in (Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_RIGHT):
+    for key in (
+        Keys.ARROW_RIGHT,
+        Keys.ARROW_RIGHT,
+        Keys.ARROW_LEFT,
+        Keys.ARROW_LEFT,
+        Keys.ARROW_LEFT,
+        Keys.ARROW_RIGHT,
+    ):
         slider.send_keys(key)
-        page.wait(lambda: page.run("return document.getElementById('tile-epsilon').textContent !== '…'"), "an answer")
+        page.wait(
+            lambda: page.run("return document.getElementById('tile-epsilon').textContent !== '…'"),
+            "an answer",
+        )
     page.run("location.hash = '#answers=1&epsilon=3'")
     page.wait(lambda: page.text("tile-epsilon") == "ε = 3", "the setting of the address")
     first = page.driver.current_window_handle
@@ -723,10 +847,26 @@ def test_numbers_with_an_uncertainty_are_written_as_everywhere_else(page: Page):
     page.open()
     choose = random.Random(7)
     pairs = [
-        (choose.choice((1.0, -1.0)) * 10.0 ** choose.uniform(-6.0, 15.0), 10.0 ** choose.uniform(-9.0, 12.0)) for _ in range(2000)
+        (
+            choose.choice((1.0, -1.0)) * 10.0 ** choose.uniform(-6.0, 15.0),
+            10.0 ** choose.uniform(-9.0, 12.0),
+        )
+        for _ in range(2000)
     ]
-    pairs += [(round(value, choose.randint(-3, 6)), round(width, choose.randint(-3, 6))) for value, width in pairs]
-    pairs += [(1e308, 0.5), (5e-324, 1e-3), (0.0, 1e23), (0.0, 0.0), (-0.004, 1.0), (1e300, 5e-324), (0.5, 9.96), (2.5, 30.0)]
+    pairs += [
+        (round(value, choose.randint(-3, 6)), round(width, choose.randint(-3, 6)))
+        for value, width in pairs
+    ]
+    pairs += [
+        (1e308, 0.5),
+        (5e-324, 1e-3),
+        (0.0, 1e23),
+        (0.0, 0.0),
+        (-0.004, 1.0),
+        (1e300, 5e-324),
+        (0.5, 9.96),
+        (2.5, 30.0),
+    ]
     lists = [[value, width, whole] for value, width in pairs for whole in (False, True)]
     shown = _formatted(page, "uncertain", lists)
     for (value, width, whole), texts in zip(lists, shown, strict=True):
@@ -736,8 +876,12 @@ def test_numbers_with_an_uncertainty_are_written_as_everywhere_else(page: Page):
 def test_bounds_are_written_on_their_side(page: Page):
     page.open()
     choose = random.Random(8)
-    lists = [[10.0 ** choose.uniform(-14.0, 6.0), digits] for _ in range(500) for digits in (2, 3, 6)]
-    for (value, digits), high, low in zip(lists, _formatted(page, "above", lists), _formatted(page, "below", lists), strict=True):
+    lists = [
+        [10.0 ** choose.uniform(-14.0, 6.0), digits] for _ in range(500) for digits in (2, 3, 6)
+    ]
+    for (value, digits), high, low in zip(
+        lists, _formatted(page, "above", lists), _formatted(page, "below", lists), strict=True
+    ):
         assert _number(low) <= value <= _number(high)
         assert _number(high) - _number(low) <= 1.01 * value * 10.0 ** (1 - digits)
 
@@ -774,7 +918,9 @@ def test_the_drawn_curve_is_nowhere_below_the_judge(page: Page):
     )
     points = [(float(x), float(y)) for x, y in re.findall(r"[ML]([0-9.]+) ([0-9.]+)", path)]
     (zero, left), (one, right) = ((float(text), place) for text, place in (xs[0], xs[-1]))
-    (high, top), (low, bottom) = ((math.log(_number(text)), place - 4.0) for text, place in (ys[0], ys[-1]))
+    (high, top), (low, bottom) = (
+        (math.log(_number(text)), place - 4.0) for text, place in (ys[0], ys[-1])
+    )
 
     def judged(x: float) -> float:
         delta = loss.delta(max(zero + (x - left) / (right - left) * (one - zero), 0.0))
@@ -784,7 +930,9 @@ def test_the_drawn_curve_is_nowhere_below_the_judge(page: Page):
     for (a, at_a), (b, at_b) in pairwise(points):
         for share in (0.0, 0.25, 0.5, 0.75):
             x, drawn = a + share * (b - a), at_a + share * (at_b - at_a)
-            assert drawn <= judged(x) + 0.02, x  # pixels grow downwards, and are written with two decimals
+            assert drawn <= judged(x) + 0.02, (
+                x
+            )  # pixels grow downwards, and are written with two decimals
 
 
 OVERLAPS = """const overlaps = [];
@@ -804,10 +952,17 @@ return overlaps"""
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize(
     "address",
-    ["", "#epsilon=0.01&answers=1", "#epsilon=0.001&asked=apart&answers=1000", "#by=sigma&asked=apart&domain=real&scale=log"],
+    [
+        "",
+        "#epsilon=0.01&answers=1",
+        "#epsilon=0.001&asked=apart&answers=1000",
+        "#by=sigma&asked=apart&domain=real&scale=log",
+    ],
     ids=["counts", "small", "beyond the designer", "sums"],
 )
-def test_no_text_of_a_picture_lies_on_another_or_outside_its_card(page: Page, address: str, width: int):
+def test_no_text_of_a_picture_lies_on_another_or_outside_its_card(
+    page: Page, address: str, width: int
+):
     page.open(address, width=width)
     assert page.driver.find_elements(By.CSS_SELECTOR, "#numbers > svg")
     assert page.run(OVERLAPS) == []
@@ -815,7 +970,12 @@ def test_no_text_of_a_picture_lies_on_another_or_outside_its_card(page: Page, ad
 
 def test_an_axis_over_many_decades_names_all_it_has_room_for(page: Page):
     page.open("#asked=apart&answers=1000&epsilon=5")
-    names = [text.text for text in page.driver.find_elements(By.CSS_SELECTOR, "#numbers > svg text[text-anchor=middle]")]
+    names = [
+        text.text
+        for text in page.driver.find_elements(
+            By.CSS_SELECTOR, "#numbers > svg text[text-anchor=middle]"
+        )
+    ]
     assert {"1", "10", "100", "1,000"} <= set(names)
 
 

@@ -39,8 +39,13 @@ def found(request) -> tuple[work.Study, dict[str, Any]]:
 
 def judges(study: work.Study) -> dict[str, PrivacyLoss]:
     best = study.design
-    laws = [("this design", best.noise, best.uses), *((r.name, r.noise, r.uses * best.compositions) for r in study.rivals)]
-    return {name: PrivacyLoss.of(noise, best.sensitivity).compose(uses) for name, noise, uses in laws}
+    laws = [
+        ("this design", best.noise, best.uses),
+        *((r.name, r.noise, r.uses * best.compositions) for r in study.rivals),
+    ]
+    return {
+        name: PrivacyLoss.of(noise, best.sensitivity).compose(uses) for name, noise, uses in laws
+    }
 
 
 def test_no_line_is_below_the_judge_and_all_are_close_to_it(found):
@@ -53,9 +58,14 @@ def test_no_line_is_below_the_judge_and_all_are_close_to_it(found):
             epsilon = choose.uniform(0.0, end)
             drawn, judged = drawn_at(series["line"], epsilon), losses[series["name"]].delta(epsilon)
             assert drawn >= judged, (series["name"], epsilon)
-            if drawn > curve["low"]:  # within a tenth upwards, or half a pixel to the side where the curve drops
+            if (
+                drawn > curve["low"]
+            ):  # within a tenth upwards, or half a pixel to the side where the curve drops
                 beside = losses[series["name"]].delta(max(epsilon - 0.5 * PIXEL * end, 0.0))
-                assert drawn <= (1.0 + NEAR) * max(judged, beside, curve["low"]), (series["name"], epsilon)
+                assert drawn <= (1.0 + NEAR) * max(judged, beside, curve["low"]), (
+                    series["name"],
+                    epsilon,
+                )
 
 
 def test_the_table_has_the_delta_of_the_very_epsilon_it_shows(found):
@@ -81,7 +91,9 @@ def test_a_curve_with_a_kink_and_a_drop_is_bounded_with_few_judgements():
 
     def delta(epsilon: float) -> float:
         asked.append(epsilon)
-        return 0.3 * max(1.0 - math.exp(epsilon - 0.7), 0.0) + 1e-4 * max(1.0 - math.exp(epsilon - 1.9), 0.0)
+        return 0.3 * max(1.0 - math.exp(epsilon - 0.7), 0.0) + 1e-4 * max(
+            1.0 - math.exp(epsilon - 1.9), 0.0
+        )
 
     line = upper_line(delta, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5], 1e-8)
     assert len(asked) <= 60
@@ -104,11 +116,16 @@ def test_judgements_are_bounded_and_the_line_stays_above():
     assert len(asked) <= 150
     x, y = zip(*line, strict=True)
     for k in range(200):
-        assert drawn_at({"x": list(x), "y": list(y)}, k / 1000.0) >= math.exp(-3.0 * k) or math.exp(-3.0 * k) < 1e-300
+        assert (
+            drawn_at({"x": list(x), "y": list(y)}, k / 1000.0) >= math.exp(-3.0 * k)
+            or math.exp(-3.0 * k) < 1e-300
+        )
 
 
 def test_the_curve_of_a_small_epsilon_fills_its_picture():
-    _, study = work.laws(work.known_study(Setting(0.001, None, 1e-6, 1, False, 1.0, "real"), "", False)[1])
+    _, study = work.laws(
+        work.known_study(Setting(0.001, None, 1e-6, 1, False, 1.0, "real"), "", False)[1]
+    )
     assert study.design.epsilon <= work.curve(study)["epsilon"][-1] <= 5.0 * study.design.epsilon
 
 

@@ -54,7 +54,9 @@ def test_the_code_makes_the_law_that_is_shown(found, capsys):
     answer, study = found
     scope: dict = {}
     exec(answer["python"], scope)
-    assert float(capsys.readouterr().out.split("\n")[0]) == pytest.approx(study.design.epsilon, rel=1e-4)
+    assert float(capsys.readouterr().out.split("\n")[0]) == pytest.approx(
+        study.design.epsilon, rel=1e-4
+    )
     assert scope["law"].std == pytest.approx(study.design.noise.std, rel=1e-3)
 
 
@@ -64,11 +66,16 @@ def test_pictures_follow(found):
     assert drawn["series"]
     assert study.design.origin not in {series["name"] for series in drawn["series"]}
     assert len(work.curve(study)["series"]) == 1 + len(study.rivals)
-    assert work.numbers(study)["here"] == {"answers": study.setting.answers, "epsilon": study.design.epsilon}
+    assert work.numbers(study)["here"] == {
+        "answers": study.setting.answers,
+        "epsilon": study.design.epsilon,
+    }
 
 
 @pytest.mark.parametrize("domain", ["real", "integer"])
-@pytest.mark.parametrize(("answers", "together"), [(1, False), (1000, False), (2, True), (100, True)])
+@pytest.mark.parametrize(
+    ("answers", "together"), [(1, False), (1000, False), (2, True), (100, True)]
+)
 @pytest.mark.parametrize("epsilon", [0.01, 20.0])
 def test_the_ends_of_the_sliders_have_an_answer(epsilon, answers, together, domain):
     setting = Setting(epsilon, None, 1e-6, answers, together, 1.0, domain)
@@ -83,7 +90,9 @@ def test_at_a_standard_deviation_the_best_of_them_is_taken():
 
 
 def test_beyond_the_designer_no_command_is_promised():
-    answer, _ = work.known_study(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real"), "Epsilon is too small.", False)
+    answer, _ = work.known_study(
+        Setting(0.001, None, 1e-6, 1000, False, 1.0, "real"), "Epsilon is too small.", False
+    )
     assert answer["command"] == "# The designer has no law for this setting. Epsilon is too small."
     assert "command" not in answer["notice"]
     assert answer["epsilon"] <= 0.001
@@ -91,7 +100,9 @@ def test_beyond_the_designer_no_command_is_promised():
 
 def test_a_known_law_that_is_worse_than_gaussian_noise_does_not_say_that_it_is_as_good():
     """Gaussian noise of σ = 80,000 on whole numbers takes too long to judge, so Laplace noise is shown."""
-    answer, study = work.known_study(Setting(0.001, None, 1e-6, 1000, False, 1.0, "integer"), "Epsilon is too small.", False)
+    answer, study = work.known_study(
+        Setting(0.001, None, 1e-6, 1000, False, 1.0, "integer"), "Epsilon is too small.", False
+    )
     assert study.design.origin == "discrete Laplace"
     assert answer["gaussian"]["variance_ratio"] < 0.6
     assert "times the variance, less than this." in answer["accuracy"]

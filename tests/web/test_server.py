@@ -22,7 +22,17 @@ from leastnoise import design
 from leastnoise.extras import installing
 from leastnoise.web import work
 from leastnoise.web.workers import TooLongError, Workers
-from web.explorer import PATIENCE, SETTING, Server, ThreadServer, command, endless, request, start_server, until
+from web.explorer import (
+    PATIENCE,
+    SETTING,
+    Server,
+    ThreadServer,
+    command,
+    endless,
+    request,
+    start_server,
+    until,
+)
 
 for needed in ("starlette", "uvicorn"):
     pytest.importorskip(needed, reason="the explorer's server is not installed (leastnoise[web])")
@@ -60,7 +70,9 @@ def test_every_answer_says_which_setting_it_is_for(server: Server):
         assert headers["cache-control"] == "no-store"
         if kind not in ("ahead", "noise.json"):
             assert json.loads(body)["setting"] == wanted, kind
-    status, headers, _ = server.get(f"/api/design?{urllib.parse.urlencode(asked | {'sigma': '3000'})}")
+    status, headers, _ = server.get(
+        f"/api/design?{urllib.parse.urlencode(asked | {'sigma': '3000'})}"
+    )
     assert status == 422
     assert "leastnoise-setting" not in headers  # it is no setting
 
@@ -68,7 +80,12 @@ def test_every_answer_says_which_setting_it_is_for(server: Server):
 def test_a_file_is_for_the_setting_of_its_own_request(server: Server):
     """However often and in whatever order other settings are asked for in between."""
     for epsilon in ("5", "0.5", "5", "0.5"):
-        fields = SETTING | {"by": "epsilon", "epsilon": epsilon, "answers": "1", "domain": "integer"}
+        fields = SETTING | {
+            "by": "epsilon",
+            "epsilon": epsilon,
+            "answers": "1",
+            "domain": "integer",
+        }
         del fields["sigma"]
         status, headers, body = server.get(f"/api/noise.json?{urllib.parse.urlencode(fields)}")
         assert status == 200
@@ -86,7 +103,9 @@ def test_bad_fields_are_told_by_name(server: Server):
     assert list(answer["errors"]) == ["sigma"]
 
 
-@pytest.mark.parametrize("path", ["/", "/static/main.js", f"/api/known?{QUERY}", "/nowhere", "/api/design?delta=x"])
+@pytest.mark.parametrize(
+    "path", ["/", "/static/main.js", f"/api/known?{QUERY}", "/nowhere", "/api/design?delta=x"]
+)
 def test_every_answer_has_the_security_headers(server: Server, path):
     _, headers, _ = server.get(path)
     policy = headers["content-security-policy"]
@@ -118,14 +137,24 @@ def test_the_page_has_no_script_or_style_of_its_own_and_asks_nobody_else(server:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "", "localhost:x", "a@localhost"],
+    [
+        "evil.example",
+        "evil.example:80",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "",
+        "localhost:x",
+        "a@localhost",
+    ],
 )
 def test_other_names_are_not_answered(server: Server, host):
     assert server.get("/", {"Host": host})[0] == 421
     assert server.get(f"/api/known?{QUERY}", {"Host": host})[0] == 421
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:9", "192.168.1.5:80"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:9", "192.168.1.5:80"]
+)
 def test_own_names_and_addresses_are(server: Server, host):
     assert server.get("/", {"Host": host})[0] == 200
 
@@ -193,7 +222,11 @@ def test_fifty_clients_at_once_get_answers_or_busy(server: Server):
     def client(k: int) -> tuple[int, str]:
         fields = SETTING | {"sigma": str(6.0 + 0.01 * (k % 40))}  # some ask the same
         status, headers, body = server.get(f"/api/design?{urllib.parse.urlencode(fields)}")
-        assert status == 200 or (status == 503 and int(headers["retry-after"]) >= 1 and "busy" in json.loads(body)["error"])
+        assert status == 200 or (
+            status == 503
+            and int(headers["retry-after"]) >= 1
+            and "busy" in json.loads(body)["error"]
+        )
         return status, fields["sigma"]
 
     with concurrent.futures.ThreadPoolExecutor(50) as clients:
@@ -201,11 +234,15 @@ def test_fifty_clients_at_once_get_answers_or_busy(server: Server):
     statuses = [status for status, _ in found]
     assert statuses.count(200) >= 10
     busy = next((sigma for status, sigma in found if status == 503), found[0][1])
-    assert server.ask("design", sigma=busy)[0] == 200  # once the crowd has gone, everybody is served
+    assert (
+        server.ask("design", sigma=busy)[0] == 200
+    )  # once the crowd has gone, everybody is served
 
 
 def _endless(sigma: int) -> str:
-    return "/api/design?" + urllib.parse.urlencode(SETTING | {"sensitivity": "97", "sigma": str(sigma)})
+    return "/api/design?" + urllib.parse.urlencode(
+        SETTING | {"sensitivity": "97", "sigma": str(sigma)}
+    )
 
 
 @contextlib.contextmanager
@@ -218,22 +255,32 @@ def _asking(port: int, path: str) -> Iterator[None]:
 
 def test_a_full_queue_says_so_and_when_to_come_back(monkeypatch):
     monkeypatch.setattr("leastnoise.web.work.study", endless)
-    with ThreadServer(workers=1, waiting=2, seconds=10.0 * PATIENCE) as server, contextlib.ExitStack() as clients:
+    with (
+        ThreadServer(workers=1, waiting=2, seconds=10.0 * PATIENCE) as server,
+        contextlib.ExitStack() as clients,
+    ):
         workers = server.idle()._workers
         for k in range(3):
             clients.enter_context(_asking(server.port, _endless(100 + k)))
-        until(lambda: len(workers._queue) == 2 and not workers.has_idle(), "one question is at work, two wait")
+        until(
+            lambda: len(workers._queue) == 2 and not workers.has_idle(),
+            "one question is at work, two wait",
+        )
         status, headers, _ = request(server.port, _endless(99))
         assert status == 503
         assert int(headers["retry-after"]) >= 1
         assert request(server.port, "/")[0] == 200
 
 
-def test_beyond_the_time_limit_a_known_law_answers_and_if_there_is_none_the_limit_is_told(monkeypatch):
+def test_beyond_the_time_limit_a_known_law_answers_and_if_there_is_none_the_limit_is_told(
+    monkeypatch,
+):
     run = Workers.run
 
     async def limited(workers: Workers, function: Any, *arguments: Any, priority: int = 0) -> Any:
-        if function is work.study or (function is work.known_study and arguments[0].sensitivity == 97.0):
+        if function is work.study or (
+            function is work.known_study and arguments[0].sensitivity == 97.0
+        ):
             raise TooLongError(3.0)
         return await run(workers, function, *arguments, priority=priority)
 
@@ -270,8 +317,14 @@ def test_a_client_that_leaves_takes_its_work_along(monkeypatch):
         service = server.idle()
         for _ in range(3):
             with _asking(server.port, _endless(100)):
-                until(lambda: service._running and not service._workers.has_idle(), "the only worker is at it")
-            until(lambda: not service._running and service._workers.has_idle(), "it is free again, long before the time limit")
+                until(
+                    lambda: service._running and not service._workers.has_idle(),
+                    "the only worker is at it",
+                )
+            until(
+                lambda: not service._running and service._workers.has_idle(),
+                "it is free again, long before the time limit",
+            )
         assert request(server.port, f"/api/known?{QUERY}")[0] == 200
 
 
@@ -282,7 +335,9 @@ HALF = b"GET / HTTP/1.1\r\nHost: local"
 def _opened(port: int, count: int) -> Iterator[list[socket.socket]]:
     with contextlib.ExitStack() as sockets:
         yield [
-            sockets.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)))
+            sockets.enter_context(
+                contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
+            )
             for _ in range(count)
         ]
 
@@ -310,17 +365,25 @@ SHORT = 3.0  # seconds a request has: so many that a busy machine still answers 
 
 
 def test_a_request_has_its_time_however_it_is_sent():
-    with ThreadServer(workers=1, request_seconds=SHORT) as server, _opened(server.port, 3) as (silent, half, slow):
+    with (
+        ThreadServer(workers=1, request_seconds=SHORT) as server,
+        _opened(server.port, 3) as (silent, half, slow),
+    ):
         half.sendall(HALF)
         with contextlib.suppress(ConnectionError):
-            while not select.select([slow], [], [], 0.01)[0]:  # a byte at a time, until the server has something to say
+            while not select.select([slow], [], [], 0.01)[
+                0
+            ]:  # a byte at a time, until the server has something to say
                 slow.sendall(b"G")
         assert [_is_ended(connection) for connection in (silent, half, slow)] == [True, True, True]
         assert request(server.port, "/")[0] == 200
 
 
 def test_bytes_after_an_answer_have_their_time_too():
-    with ThreadServer(workers=1, request_seconds=SHORT) as server, _opened(server.port, 1) as (connection,):
+    with (
+        ThreadServer(workers=1, request_seconds=SHORT) as server,
+        _opened(server.port, 1) as (connection,),
+    ):
         connection.sendall(b"GET /static/icon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = b""
         while not answer.endswith(b"</svg>\n") and not answer.endswith(b"</svg>"):
@@ -353,7 +416,10 @@ def test_a_request_larger_than_the_limit_is_refused_before_it_ends(server: Serve
 
 def test_an_answer_that_nobody_takes_is_given_up(monkeypatch):
     monkeypatch.setattr("leastnoise.web.app.Limits.answer_seconds", SHORT)
-    with ThreadServer(workers=1, request_seconds=SHORT) as server, contextlib.closing(socket.socket()) as connection:
+    with (
+        ThreadServer(workers=1, request_seconds=SHORT) as server,
+        contextlib.closing(socket.socket()) as connection,
+    ):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(PATIENCE)
         connection.connect(("127.0.0.1", server.port))
@@ -371,11 +437,16 @@ def test_when_all_places_wait_for_answers_the_oldest_makes_room(monkeypatch):
         service = server.idle()
         with _opened(server.port, 3) as connections:
             for connection in connections:
-                connection.sendall(f"GET {_endless(100)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                connection.sendall(
+                    f"GET {_endless(100)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+                )
             until(lambda: sum(service._waiters.values()) == 3, "all three are being answered")
             assert request(server.port, "/")[0] == 200
             assert _is_ended(connections[0])
-            until(lambda: sum(service._waiters.values()) == 2, "its question is withdrawn, the others are not")
+            until(
+                lambda: sum(service._waiters.values()) == 2,
+                "its question is withdrawn, the others are not",
+            )
 
 
 def test_the_log_handlers_of_the_process_stay_open():
@@ -396,14 +467,24 @@ def test_the_log_handlers_of_the_process_stay_open():
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        **options,
+    )
 
 
 def test_a_port_in_use_is_one_sentence(server: Server):
     found = run("serve", "--no-open", "--port", str(server.port))
     assert found.returncode == 2
     assert found.stdout == ""
-    assert found.stderr == f"leastnoise: Port {server.port} of 127.0.0.1 is already in use; choose another with --port.\n"
+    assert (
+        found.stderr
+        == f"leastnoise: Port {server.port} of 127.0.0.1 is already in use; choose another with --port.\n"
+    )
 
 
 def test_a_host_that_is_none_is_one_sentence():
@@ -415,13 +496,24 @@ def test_a_host_that_is_none_is_one_sentence():
 
 def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['uvicorn'] = None; from leastnoise.cli import main; main()"
-    found = subprocess.run([sys.executable, "-c", code, "serve"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    found = subprocess.run(
+        [sys.executable, "-c", code, "serve"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert found.returncode == 2
-    assert found.stderr == f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}\n"
+    assert (
+        found.stderr
+        == f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}\n"
+    )
 
 
 def test_other_addresses_are_warned_about():
-    found = start_server("--host", "0.0.0.0", "--port", "0", "--workers", "1", "--name", "stats.example")
+    found = start_server(
+        "--host", "0.0.0.0", "--port", "0", "--workers", "1", "--name", "stats.example"
+    )
     assert found.get("/", {"Host": "stats.example"})[0] == 200
     assert found.get("/", {"Host": "other.example"})[0] == 421
     found.process.send_signal(signal.SIGINT)
@@ -450,7 +542,9 @@ def test_killed_it_leaves_no_worker_behind():
 
 
 def _descendants(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True
+    ).stdout.split()
     parents = dict(zip(map(int, listed[::2]), map(int, listed[1::2]), strict=True))
 
     def belongs(one: int) -> bool:

@@ -27,14 +27,35 @@ def test_a_setting_is_a_request_to_the_designer():
     assert setting_from(GOOD).request() == {
         "delta": 1e-6, "epsilon": 1.0, "sensitivity": 1.0, "compositions": 1, "batch": 10, "domain": "integer",
     }  # fmt: skip
-    apart = setting_from({**GOOD, "by": "sigma", "sigma": " 8. ", "asked": "apart", "domain": "real"})
+    apart = setting_from(
+        {**GOOD, "by": "sigma", "sigma": " 8. ", "asked": "apart", "domain": "real"}
+    )
     assert apart.request() == {
         "delta": 1e-6, "sigma": 8.0, "sensitivity": 1.0, "compositions": 10, "batch": 1, "domain": "real",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "text", ["", "abc", "nan", "inf", "-1", "0", "1e", "1_000", "0x10", "1e999", "51", "१", "<b>", "1 2", "9" * 200, "1e-4", "--1"]
+    "text",
+    [
+        "",
+        "abc",
+        "nan",
+        "inf",
+        "-1",
+        "0",
+        "1e",
+        "1_000",
+        "0x10",
+        "1e999",
+        "51",
+        "१",
+        "<b>",
+        "1 2",
+        "9" * 200,
+        "1e-4",
+        "--1",
+    ],
 )
 def test_nonsense_is_refused_beside_its_own_field(text):
     found = errors(epsilon=text)
@@ -46,7 +67,9 @@ def test_a_decimal_comma_is_explained():
     assert errors(epsilon="1,5")["epsilon"] == "Write the decimal sign as a point: 1.5"
 
 
-@pytest.mark.parametrize("text", ["0", "1.5", "1001", "ten", "-3", "1e2", "", "99999999999999999999999"])
+@pytest.mark.parametrize(
+    "text", ["0", "1.5", "1001", "ten", "-3", "1e2", "", "99999999999999999999999"]
+)
 def test_the_number_of_answers_is_a_whole_number(text):
     assert list(errors(answers=text, asked="apart")) == ["answers"]
 
@@ -62,7 +85,15 @@ def test_whole_numbers_move_by_whole_numbers():
 
 
 def test_all_fields_are_told_at_once_and_unknown_ones_are_refused():
-    found = errors(epsilon="x", delta="2", answers="?", asked="never", sensitivity="", domain="complex", path="/etc/passwd")
+    found = errors(
+        epsilon="x",
+        delta="2",
+        answers="?",
+        asked="never",
+        sensitivity="",
+        domain="complex",
+        path="/etc/passwd",
+    )
     assert set(found) == {"epsilon", "delta", "answers", "asked", "sensitivity", "domain", "path"}
     assert set(errors(by="rumour")) == {"by"}
 
@@ -70,12 +101,16 @@ def test_all_fields_are_told_at_once_and_unknown_ones_are_refused():
 @pytest.mark.parametrize("sigma", ["0.0009", "2001", "1e8"])
 def test_the_standard_deviation_is_within_reach_of_the_sensitivity(sigma):
     assert "between 0.001 and 2,000" in errors(by="sigma", sigma=sigma, domain="real")["sigma"]
-    assert setting_from({**GOOD, "by": "sigma", "sigma": "0.0009"}).sigma == 9e-4  # whole numbers may have less
+    assert (
+        setting_from({**GOOD, "by": "sigma", "sigma": "0.0009"}).sigma == 9e-4
+    )  # whole numbers may have less
     assert setting_from({**GOOD, "by": "sigma", "sigma": "20000", "sensitivity": "10"}).sigma == 2e4
 
 
 def test_one_answer_is_the_same_together_and_apart():
-    assert setting_from({**GOOD, "answers": "1"}) == setting_from({**GOOD, "answers": "1", "asked": "apart"})
+    assert setting_from({**GOOD, "answers": "1"}) == setting_from(
+        {**GOOD, "answers": "1", "asked": "apart"}
+    )
 
 
 def test_errors_come_back_from_a_worker():

@@ -38,9 +38,18 @@ def found(request):
 def test_a_setting_goes_to_the_designer_as_it_is(monkeypatch, domain):
     """Which laws serve whole numbers is the designer's business: nothing here narrows it down."""
     asked = []
-    monkeypatch.setattr(work, "design", lambda **request: asked.append(request) or design(**request))
+    monkeypatch.setattr(
+        work, "design", lambda **request: asked.append(request) or design(**request)
+    )
     work.study(Setting(1.0, None, 1e-6, 3, True, 2.0, domain))
-    given = {"delta": 1e-6, "epsilon": 1.0, "sensitivity": 2.0, "compositions": 1, "batch": 3, "domain": domain}
+    given = {
+        "delta": 1e-6,
+        "epsilon": 1.0,
+        "sensitivity": 2.0,
+        "compositions": 1,
+        "batch": 3,
+        "domain": domain,
+    }
     assert asked == [given]
 
 
@@ -71,10 +80,14 @@ def test_the_plan_loads_and_has_the_same_answers_sensitivity_and_guarantee(found
     plan, setting = load_plan(path), study.setting
     assert plan == plan_from(tomllib.loads(answer["plan"]))
     block, *others = blocks(plan)
-    assert all(is_checks(other) for other in others)  # a plan for sums also counts what cannot be read and the like
+    assert all(
+        is_checks(other) for other in others
+    )  # a plan for sums also counts what cannot be read and the like
     assert len(block.groups) == setting.answers
     assert block.touched == setting.answers
-    assert [float(one * each.unit) for one, each in zip(block.sensitivities, block.answers, strict=True)] == [setting.sensitivity]
+    assert [
+        float(one * each.unit) for one, each in zip(block.sensitivities, block.answers, strict=True)
+    ] == [setting.sensitivity]
     assert plan.delta == setting.delta
     assert study.design.epsilon <= plan.epsilon <= study.design.epsilon * 1.002
 
@@ -113,7 +126,13 @@ def test_what_protects_nobody_is_called_so():
 
 
 @pytest.mark.parametrize(
-    ("probability", "text"), [(1e-6, "1 in 1,000,000"), (0.02, "1 in 50"), (3e-5, "3e-05"), (1e-15, "1 in 1,000,000,000,000,000")]
+    ("probability", "text"),
+    [
+        (1e-6, "1 in 1,000,000"),
+        (0.02, "1 in 50"),
+        (3e-5, "3e-05"),
+        (1e-15, "1 in 1,000,000,000,000,000"),
+    ],
 )
 def test_odds(probability, text):
     assert words.odds(probability) == text
@@ -123,7 +142,9 @@ def test_gaussian_noise_is_beside_the_design_at_the_same_guarantee():
     answer, study = work.study(Setting(None, 8.0, 1e-6, 10, False, 1.0, "real"))
     same = design(delta=1e-6, sigma=answer["gaussian"]["sigma"], compositions=10)
     assert same.rivals["Gaussian"] == pytest.approx(study.design.epsilon, rel=1e-4)
-    assert answer["gaussian"]["variance_ratio"] == pytest.approx((answer["gaussian"]["sigma"] / 8.0) ** 2, rel=1e-9)
+    assert answer["gaussian"]["variance_ratio"] == pytest.approx(
+        (answer["gaussian"]["sigma"] / 8.0) ** 2, rel=1e-9
+    )
 
 
 def test_the_curve_passes_through_the_guarantee():
@@ -132,7 +153,13 @@ def test_the_curve_passes_through_the_guarantee():
     ours = dict(zip(curve["epsilon"], curve["series"][0]["y"], strict=True))
     assert all(ours[e] >= 1e-6 for e in ours if e < study.design.epsilon_lower)
     assert all(ours[e] <= 1e-6 for e in ours if e > study.design.epsilon)
-    assert {series["name"] for series in curve["series"]} == {"this design", "Gaussian", "Laplace", "Staircase", "Cactus"}
+    assert {series["name"] for series in curve["series"]} == {
+        "this design",
+        "Gaussian",
+        "Laplace",
+        "Staircase",
+        "Cactus",
+    }
 
 
 def test_more_answers_cost_more_and_the_present_number_costs_what_the_design_says():
@@ -160,7 +187,9 @@ def test_the_drawn_law_is_a_law(domain):
         pitch = law["x"][1] - law["x"][0]
         mass = pitch * (2.0 * sum(series["y"]) - series["y"][0])
         # The sum over a grid of a density that falls away from 0 is within one cell of its integral; integers have no such error.
-        assert abs(mass - 1.0) < (pitch * series["y"][0] if domain == "real" else 0.0) + 2e-3, series["name"]
+        assert abs(mass - 1.0) < (pitch * series["y"][0] if domain == "real" else 0.0) + 2e-3, (
+            series["name"]
+        )
 
 
 def test_what_the_designer_refuses_is_said_beside_the_fixed_field():
@@ -176,7 +205,11 @@ def test_the_first_answer_bounds_the_design():
     setting = Setting(1.0, None, 1e-6, 10, False, 1.0, "real")
     laws = work.known(setting)["laws"]
     assert [row["name"] for row in laws] == ["Gaussian", "Laplace"]
-    assert design(**setting.request()).sigma < laws[0]["sigma"] < 1.2 * design(**setting.request()).sigma
+    assert (
+        design(**setting.request()).sigma
+        < laws[0]["sigma"]
+        < 1.2 * design(**setting.request()).sigma
+    )
 
 
 def test_the_first_answer_for_answers_together_is_close_to_the_design():

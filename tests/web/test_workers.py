@@ -22,10 +22,14 @@ from leastnoise.web.workers import BusyError, FailedError, TooLongError, Workers
 SETTING = Setting(None, 8.0, 1e-6, 2, False, 1.0, "real")
 
 
-PATIENT = 600.0  # seconds a question may take where the limit is not the subject, on a busy machine too
+PATIENT = (
+    600.0  # seconds a question may take where the limit is not the subject, on a busy machine too
+)
 
 
-def with_workers(test: Callable[[Workers], Awaitable[Any]], count: int = 1, waiting: int = 2) -> Any:
+def with_workers(
+    test: Callable[[Workers], Awaitable[Any]], count: int = 1, waiting: int = 2
+) -> Any:
     async def run() -> Any:
         workers = Workers(count, waiting, PATIENT)
         await workers.start()
@@ -165,9 +169,13 @@ def test_equal_questions_are_computed_once():
         await workers.start()
         try:
             service = Service(workers)
-            texts = await asyncio.gather(*(service.design(SETTING) for _ in range(20)), service.curve(SETTING))
+            texts = await asyncio.gather(
+                *(service.design(SETTING) for _ in range(20)), service.curve(SETTING)
+            )
             assert len(set(texts[:20])) == 1
-            assert workers.asked == 3  # one design, the known laws, one curve that started from them
+            assert (
+                workers.asked == 3
+            )  # one design, the known laws, one curve that started from them
             assert await service.design(SETTING) == texts[0]
             assert workers.asked == 3
         finally:
@@ -179,13 +187,18 @@ def test_equal_questions_are_computed_once():
 def test_what_the_last_one_gives_up_is_ended_and_what_others_want_is_not():
     async def test(workers: Workers) -> None:
         service = Service(workers)
-        one, other = asyncio.ensure_future(service.design(SETTING)), asyncio.ensure_future(service.design(SETTING))
+        one, other = (
+            asyncio.ensure_future(service.design(SETTING)),
+            asyncio.ensure_future(service.design(SETTING)),
+        )
         await until(lambda: service._waiters["design", SETTING] == 2)
         one.cancel()
         assert await other
         (gone,) = await asyncio.gather(one, return_exceptions=True)
         assert isinstance(gone, asyncio.CancelledError)
-        alone = asyncio.ensure_future(service.design(Setting(None, 7.0, 1e-6, 2, False, 1.0, "real")))
+        alone = asyncio.ensure_future(
+            service.design(Setting(None, 7.0, 1e-6, 2, False, 1.0, "real"))
+        )
         await until(lambda: service._running)
         alone.cancel()
         await asyncio.gather(alone, return_exceptions=True)
@@ -199,7 +212,9 @@ def test_a_setting_that_took_too_long_is_answered_with_a_known_law_and_not_tried
     endless_setting = replace(SETTING, sensitivity=97.0)
 
     class Impatient(Counting):
-        async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+        async def run(
+            self, function: Callable[..., Any], *arguments: Any, priority: int = 0
+        ) -> Any:
             if function is work.study:
                 self.asked += 1
                 raise TooLongError(6.0)
@@ -227,7 +242,9 @@ def test_a_picture_that_took_too_long_is_tried_again():
     """A machine that had other work for a moment leaves no page without its picture until the server is started anew."""
 
     class Stumbling(Counting):
-        async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+        async def run(
+            self, function: Callable[..., Any], *arguments: Any, priority: int = 0
+        ) -> Any:
             if function is work.numbers and not self.asked:
                 self.asked += 1
                 raise TooLongError(6.0)
@@ -249,7 +266,9 @@ def test_a_picture_that_took_too_long_is_tried_again():
 
 def test_where_no_known_law_is_found_either_the_first_reason_is_told_and_remembered(monkeypatch):
     class Failing(Counting):
-        async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+        async def run(
+            self, function: Callable[..., Any], *arguments: Any, priority: int = 0
+        ) -> Any:
             self.asked += 1
             raise TooLongError(6.0) if function is work.study else FailedError
 
@@ -268,7 +287,10 @@ def test_what_a_worker_could_not_foresee_is_said_once():
     async def test(workers: Workers) -> None:
         with pytest.raises(FailedError) as found:
             await workers.run(_exhausted)
-        assert str(found.value) == "The computation for this setting failed: the numbers given are out of range."
+        assert (
+            str(found.value)
+            == "The computation for this setting failed: the numbers given are out of range."
+        )
 
     with_workers(test)
 
@@ -298,7 +320,10 @@ def test_a_setting_out_of_the_designers_reach_is_answered_with_a_known_law_that_
         await workers.start()
         try:
             service = Service(workers)
-            texts = [await service.design(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real")) for _ in range(2)]
+            texts = [
+                await service.design(Setting(0.001, None, 1e-6, 1000, False, 1.0, "real"))
+                for _ in range(2)
+            ]
             assert workers.asked == 2
             answer = json.loads(texts[1])
             assert answer["is_known"]
@@ -334,7 +359,9 @@ def test_the_cache_is_bounded(monkeypatch):
     async def run() -> None:
         service = Service(Workers(1, 1, 1.0))
         for k in range(20):
-            service._keep(("known", Setting(None, 1.0 + k, 1e-6, 2, False, 1.0, "real")), b"x" * 100)
+            service._keep(
+                ("known", Setting(None, 1.0 + k, 1e-6, 2, False, 1.0, "real")), b"x" * 100
+            )
         assert len(service._kept) == 2
         assert service._bytes == sum(size for size, _ in service._kept.values()) <= 3000
 

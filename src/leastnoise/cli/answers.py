@@ -51,7 +51,9 @@ class Answers:
         return output.getvalue()
 
 
-def read_answers(content: bytes, *, has_header: bool, chosen: Sequence[str], delimiter: str, whole_numbers: bool) -> Answers:
+def read_answers(
+    content: bytes, *, has_header: bool, chosen: Sequence[str], delimiter: str, whole_numbers: bool
+) -> Answers:
     """The answers of a table: all its columns, or those `chosen` by name (with a header) or by
     number, from 1."""
     lines = list(_lines(content, delimiter))
@@ -61,14 +63,23 @@ def read_answers(content: bytes, *, has_header: bool, chosen: Sequence[str], del
     width = len(lines[0][1]) if header is None else len(header)
     for number, cells in lines:
         if len(cells) != width:
-            raise InvalidFileError(f"Line {number}: expected {width} column(s), as in the first line; there are {len(cells)}.")
+            raise InvalidFileError(
+                f"Line {number}: expected {width} column(s), as in the first line; there are {len(cells)}."
+            )
     columns = _columns(chosen, header, width)
-    if header is not None and not chosen and any(_NUMBER.fullmatch(cell.strip(" \t")) for cell in header):
+    if (
+        header is not None
+        and not chosen
+        and any(_NUMBER.fullmatch(cell.strip(" \t")) for cell in header)
+    ):
         raise InvalidFileError(
             "The first line, by --header a header, has numbers in it, and would be shown without noise. "
             "Leave --header out, or, where columns are called by numbers, name them with --column."
         )
-    values = tuple(tuple(_value(cells[column], number, column, whole_numbers) for column in columns) for number, cells in lines)
+    values = tuple(
+        tuple(_value(cells[column], number, column, whole_numbers) for column in columns)
+        for number, cells in lines
+    )
     return Answers(header, tuple(tuple(cells) for _, cells in lines), columns, values)
 
 
@@ -107,7 +118,9 @@ def _columns(chosen: Sequence[str], header: tuple[str, ...] | None, width: int) 
             places = [int(name) - 1] if re.fullmatch(r"[0-9]{1,6}", name) else []
             if not places or not 0 <= places[0] < width:
                 raise InvalidParameterError(
-                    "--column", name, f"to be the number of a column, 1 to {width}; for a name the table needs --header"
+                    "--column",
+                    name,
+                    f"to be the number of a column, 1 to {width}; for a name the table needs --header",
                 )
         found.append(places[0])
     if len(set(found)) != len(found):
@@ -121,7 +134,9 @@ def _value(cell: str, line: int, column: int, whole_numbers: bool) -> Fraction:
     match = _NUMBER.fullmatch(text)
     where = f"Line {line}, column {column + 1}"
     if match is None or len(text) > _MOST_DIGITS or abs(int(match.group(1) or 0)) > _MOST_DIGITS:
-        raise InvalidFileError(f"{where}: expected a finite number in digits, such as 12, -0.5 or 1e6.")
+        raise InvalidFileError(
+            f"{where}: expected a finite number in digits, such as 12, -0.5 or 1e6."
+        )
     value = Fraction(text)
     if whole_numbers and value.denominator != 1:
         raise InvalidFileError(f"{where}: expected a whole number: the law is one on the integers.")

@@ -59,8 +59,14 @@ def _said(error: Exception, command: click.Command) -> str:
     if isinstance(error, LeastNoiseError):  # first: some of them are also arithmetic errors
         return sentence(error, command)
     if isinstance(error, OSError):
-        return f"{error.strerror or error}" + ("" if error.filename is None else f": {error.filename}")
-    if isinstance(error, ModuleNotFoundError) and error.name is not None and not error.name.startswith("leastnoise"):
+        return f"{error.strerror or error}" + (
+            "" if error.filename is None else f": {error.filename}"
+        )
+    if (
+        isinstance(error, ModuleNotFoundError)
+        and error.name is not None
+        and not error.name.startswith("leastnoise")
+    ):
         return f"This needs {error.name.split('.')[0]}: {installing('cli')}."
     if isinstance(error, (ArithmeticError, MemoryError)):
         return "The numbers given are out of range."
@@ -92,7 +98,10 @@ class _Commands(_Command, click.Group):
             return super().main(*arguments, **more)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="leastnoise", prog_name="leastnoise")
 def main() -> None:
     """The noise that costs the least accuracy for a given differential-privacy guarantee.
@@ -126,7 +135,9 @@ class _Number(click.types.FloatParamType):
 
     name = "float"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         try:
             number = float(value)
         except ValueError:
@@ -137,7 +148,9 @@ class _Number(click.types.FloatParamType):
 
 
 NUMBER = _Number()
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
 
 
 def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> Callable[..., Any]:
@@ -146,17 +159,34 @@ def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> C
     moved = f"How much one person can move one answer{otherwise}."
     releases = f"How many releases are made with this noise{otherwise}."
     return options(
-        click.option("--delta", type=NUMBER, required=True, help="δ of the guarantee over the whole use; well below 1/people."),
-        click.option("--sensitivity", type=NUMBER, default=sensitivity, show_default=True, help=moved),
+        click.option(
+            "--delta",
+            type=NUMBER,
+            required=True,
+            help="δ of the guarantee over the whole use; well below 1/people.",
+        ),
+        click.option(
+            "--sensitivity", type=NUMBER, default=sensitivity, show_default=True, help=moved
+        ),
         click.option("--compositions", type=int, default=count, show_default=True, help=releases),
-        click.option("--batch", type=int, default=count, show_default=True, help="How many answers one release gives at once."),
+        click.option(
+            "--batch",
+            type=int,
+            default=count,
+            show_default=True,
+            help="How many answers one release gives at once.",
+        ),
     )
 
 
 use = _use(1.0, 1)
 use_of_a_law = _use(None, None, "; by default what an artefact states, else 1")
 domain = click.option(
-    "--domain", type=click.Choice(["real", "integer"]), default="real", show_default=True, help="What the answers are."
+    "--domain",
+    type=click.Choice(["real", "integer"]),
+    default="real",
+    show_default=True,
+    help="What the answers are.",
 )
 
 
@@ -172,7 +202,9 @@ def writable(name: str, path: str) -> None:
     except FileNotFoundError:
         return
     except OSError as error:  # a name that is too long, a circle of links
-        raise InvalidParameterError(name, path, f"to be the name of a file: {error.strerror}") from None
+        raise InvalidParameterError(
+            name, path, f"to be the name of a file: {error.strerror}"
+        ) from None
     if not is_there:  # a device would be replaced by a file
         raise InvalidParameterError(name, path, "to be a file, or the name of a new one")
 
@@ -189,7 +221,9 @@ def out_option(help: str) -> Callable[..., Any]:
         return path
 
     named = f"{help} - is standard output."
-    return click.option("--out", type=click.Path(dir_okay=False), callback=checked, metavar="FILE", help=named)
+    return click.option(
+        "--out", type=click.Path(dir_okay=False), callback=checked, metavar="FILE", help=named
+    )
 
 
 def write_out(out: str, text: str) -> None:
@@ -205,8 +239,12 @@ def write_out(out: str, text: str) -> None:
 def echo_text(text: str) -> None:
     """The text on standard output: to a pipe as it is, to a terminal so that no cell of a table can repaint it."""
     if sys.stdout.isatty():
-        text = "\n".join("\t".join(shown(part) for part in line.split("\t")) for line in text.split("\n"))
-    click.echo(text, nl=False, color=True)  # click would take colours out, and with them parts of a cell
+        text = "\n".join(
+            "\t".join(shown(part) for part in line.split("\t")) for line in text.split("\n")
+        )
+    click.echo(
+        text, nl=False, color=True
+    )  # click would take colours out, and with them parts of a cell
 
 
 def not_both_on_stdout(out: str | None, as_json: bool) -> None:
@@ -214,7 +252,9 @@ def not_both_on_stdout(out: str | None, as_json: bool) -> None:
     from leastnoise.errors import InvalidParameterError
 
     if out == DASH and as_json:
-        raise InvalidParameterError("--out", out, "to be a file where --json is given: both are for standard output")
+        raise InvalidParameterError(
+            "--out", out, "to be a file where --json is given: both are for standard output"
+        )
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -48,13 +48,33 @@ NAMED = (
 
 @main.command()
 @use
-@click.option("--sigma", type=NUMBER, help="Standard deviation of the noise on one answer; the least ε is found.")
-@click.option("--epsilon", type=NUMBER, help="ε of the guarantee; the least standard deviation is found.")
+@click.option(
+    "--sigma",
+    type=NUMBER,
+    help="Standard deviation of the noise on one answer; the least ε is found.",
+)
+@click.option(
+    "--epsilon", type=NUMBER, help="ε of the guarantee; the least standard deviation is found."
+)
 @domain
-@click.option("--objective", type=click.Choice(["tight", "renyi"]), default="tight", show_default=True, help="What is minimised.")
-@click.option("--renyi-order", type=NUMBER, help="With --objective renyi: the order; without it, the paper's moments rule.")
-@click.option("--touched", type=int, help="How many answers of a batch one person can change, if not all.")
-@click.option("--step", type=NUMBER, help="Pitch of the lattice (real answers); divides the sensitivity.")
+@click.option(
+    "--objective",
+    type=click.Choice(["tight", "renyi"]),
+    default="tight",
+    show_default=True,
+    help="What is minimised.",
+)
+@click.option(
+    "--renyi-order",
+    type=NUMBER,
+    help="With --objective renyi: the order; without it, the paper's moments rule.",
+)
+@click.option(
+    "--touched", type=int, help="How many answers of a batch one person can change, if not all."
+)
+@click.option(
+    "--step", type=NUMBER, help="Pitch of the lattice (real answers); divides the sensitivity."
+)
 @out_option("Write the law as a verifiable artefact (exact integer weights).")
 @plot_option
 @json_option
@@ -89,14 +109,19 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
     click.echo(best.summary(), err=aside)
     if out is not None and written is not None:
         check = "" if aside else f"; check it with: leastnoise verify {shown(out)}"
-        click.echo(f"  written     {shown(out)}, certified at epsilon = {above(written, 6)}{check}", err=aside)
+        click.echo(
+            f"  written     {shown(out)}, certified at epsilon = {above(written, 6)}{check}",
+            err=aside,
+        )
     if plot is not None:
         click.echo(f"  drawn       {shown(plot)}", err=aside)
 
 
 @main.command()
 @use
-@click.option("--sigma", type=NUMBER, required=True, help="Standard deviation of the noise on one answer.")
+@click.option(
+    "--sigma", type=NUMBER, required=True, help="Standard deviation of the noise on one answer."
+)
 @domain
 @plot_option
 @json_option
@@ -117,7 +142,12 @@ def compare(as_json: bool, plot: str | None, **request: Any) -> None:
         compare_sheet(rows, sigma=request["sigma"], delta=request["delta"]).save(plot)
     if as_json:
         laws = [vars(row) for row in rows]
-        found = {"sigma": request["sigma"], "epsilon": best.epsilon_at_sigma, "delta": request["delta"], "laws": laws}
+        found = {
+            "sigma": request["sigma"],
+            "epsilon": best.epsilon_at_sigma,
+            "delta": request["delta"],
+            "laws": laws,
+        }
         print_json(found | _drawn(plot))
         return
     click.echo(
@@ -129,11 +159,15 @@ def compare(as_json: bool, plot: str | None, **request: Any) -> None:
         click.echo(f"\ndrawn: {shown(plot)}")
 
 
-def _law_words(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
+def _law_words(
+    context: click.Context, argument: click.Parameter, begun: str
+) -> list[CompletionItem]:
     """What a shell offers for LAW: the named laws that begin so, else files (bash shows files alone or not at all)."""
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(name) for name in NAMED if name.startswith(begun)] or [CompletionItem(begun, type="file")]
+    return [CompletionItem(name) for name in NAMED if name.startswith(begun)] or [
+        CompletionItem(begun, type="file")
+    ]
 
 
 @main.command()
@@ -167,11 +201,21 @@ def account(
     noise, moved, uses = _judged_law(law, sigma, sensitivity, compositions, batch)
     loss = PrivacyLoss.of(noise, moved).compose(uses)
     lower, upper = loss.epsilon_bounds(delta)
-    result: dict[str, Any] = {"law": law, "std": noise.std, "dimension": noise.dimension, "delta": delta, "draws": uses}
+    result: dict[str, Any] = {
+        "law": law,
+        "std": noise.std,
+        "dimension": noise.dimension,
+        "delta": delta,
+        "draws": uses,
+    }
     result |= {"sensitivity": moved, "epsilon": upper, "epsilon_lower": lower}
     if epsilon is not None:
         delta_lower, delta_upper = loss.delta_bounds(epsilon)
-        result |= {"at_epsilon": epsilon, "delta_at_epsilon": delta_upper, "delta_at_epsilon_lower": delta_lower}
+        result |= {
+            "at_epsilon": epsilon,
+            "delta_at_epsilon": delta_upper,
+            "delta_at_epsilon_lower": delta_lower,
+        }
     if plot is not None:
         from leastnoise.plots import account_sheet
 
@@ -179,11 +223,19 @@ def account(
     if as_json:
         print_json(result | _drawn(plot))
         return
-    draws = f"{uses} draw(s)" + (f" of {noise.dimension} answers each" if noise.dimension > 1 else "")
-    click.echo(f"{shown(law)}: standard deviation {noise.std:.6g}, {draws}, sensitivity {below(moved, 6)}")
-    click.echo(f"  epsilon = {above(upper, 6)} at delta = {above(delta, 6)} (exact value above {below(lower, 6)})")
+    draws = f"{uses} draw(s)" + (
+        f" of {noise.dimension} answers each" if noise.dimension > 1 else ""
+    )
+    click.echo(
+        f"{shown(law)}: standard deviation {noise.std:.6g}, {draws}, sensitivity {below(moved, 6)}"
+    )
+    click.echo(
+        f"  epsilon = {above(upper, 6)} at delta = {above(delta, 6)} (exact value above {below(lower, 6)})"
+    )
     if epsilon is not None:
-        click.echo(f"  delta = {above(result['delta_at_epsilon'])} at epsilon = {below(epsilon, 6)}")
+        click.echo(
+            f"  delta = {above(result['delta_at_epsilon'])} at epsilon = {below(epsilon, 6)}"
+        )
     if plot is not None:
         click.echo(f"  drawn: {shown(plot)}")
 
@@ -196,7 +248,14 @@ NOT_TO_ADD = (
 
 @main.command()
 @click.argument("law", type=click.Path(exists=True, dir_okay=False))
-@click.option("-n", "--count", type=click.IntRange(min=1, max=10_000_000), default=1, show_default=True, help="How many draws.")
+@click.option(
+    "-n",
+    "--count",
+    type=click.IntRange(min=1, max=10_000_000),
+    default=1,
+    show_default=True,
+    help="How many draws.",
+)
 @json_option
 def sample(law: str, count: int, as_json: bool) -> None:
     """Draw noise exactly from an artefact or a saved law, with the operating system's entropy, to
@@ -241,15 +300,21 @@ def verify(artefact: str, as_json: bool) -> None:
                 "artefact": artefact,
                 "ok": found.ok,
                 "stated_epsilon": None if found.stated is None else found.stated.epsilon,
-                "recomputed_epsilon": None if found.recomputed is None else found.recomputed.epsilon,
+                "recomputed_epsilon": None
+                if found.recomputed is None
+                else found.recomputed.epsilon,
                 "mismatches": list(found.mismatches),
             }
         )
     else:
         if found.stated is not None:
-            click.echo(f"stated      epsilon = {found.stated.epsilon!r} at delta = {found.stated.delta!r}")
+            click.echo(
+                f"stated      epsilon = {found.stated.epsilon!r} at delta = {found.stated.delta!r}"
+            )
         if found.recomputed is not None:
-            click.echo(f"recomputed  epsilon = {found.recomputed.epsilon!r} at delta = {found.recomputed.delta!r}")
+            click.echo(
+                f"recomputed  epsilon = {found.recomputed.epsilon!r} at delta = {found.recomputed.delta!r}"
+            )
         for mismatch in found.mismatches:
             click.echo(f"mismatch    {shown(mismatch)}")
         click.echo("verified" if found.ok else "NOT VERIFIED")
@@ -263,13 +328,19 @@ def _check_touched(touched: int | None, batch: int) -> None:
     from leastnoise.errors import InvalidParameterError
 
     if touched is not None and batch == 1:
-        raise InvalidParameterError("--touched", touched, "to come with --batch, how many answers there are to change")
+        raise InvalidParameterError(
+            "--touched", touched, "to come with --batch, how many answers there are to change"
+        )
     if touched is not None and touched > batch:
         raise InvalidParameterError("--touched", touched, f"to be at most --batch {batch}")
 
 
 def _judged_law(
-    law: str, sigma: float | None, sensitivity: float | None, compositions: int | None, batch: int | None
+    law: str,
+    sigma: float | None,
+    sensitivity: float | None,
+    compositions: int | None,
+    batch: int | None,
 ) -> tuple[Noise, float, int]:
     """The law to judge, its sensitivity and how often it is drawn: as given, else as an artefact
     states it, else 1."""
@@ -286,10 +357,25 @@ def _judged_law(
         if sigma is not None:
             raise InvalidParameterError("--sigma", sigma, "to be left out: a saved law has its own")
         noise, stated = law_and_guarantee(law)
-        moved = sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity
+        moved = (
+            sensitivity
+            if sensitivity is not None
+            else 1.0
+            if stated is None
+            else stated.sensitivity
+        )
         if batch is not None and answers < noise.dimension:
-            raise InvalidParameterError("--batch", batch, f"to be at least {noise.dimension}, the answers that one draw serves")
-        if batch is not None and compositions is None and stated is not None and stated.compositions > 1:
+            raise InvalidParameterError(
+                "--batch",
+                batch,
+                f"to be at least {noise.dimension}, the answers that one draw serves",
+            )
+        if (
+            batch is not None
+            and compositions is None
+            and stated is not None
+            and stated.compositions > 1
+        ):
             expected = f"to come with --compositions: the file states {stated.compositions} draws in all, whatever they answer"
             raise InvalidParameterError("--batch", batch, expected)
     if compositions is None and batch is None and stated is not None:
@@ -314,7 +400,9 @@ def _named_law(law: str, sigma: float | None, sensitivity: float, batch: int) ->
         "sphere": lambda s: ball.sphere(s, batch, sensitivity=sensitivity),
         "discrete-gaussian": classic.discrete_gaussian,
         "discrete-laplace": classic.discrete_laplace,
-        "discrete-staircase": lambda s: classic.staircase(s, sensitivity=sensitivity, domain="integer"),
+        "discrete-staircase": lambda s: classic.staircase(
+            s, sensitivity=sensitivity, domain="integer"
+        ),
     }
     return builders[law](sigma)
 
@@ -351,8 +439,23 @@ def _drawn(plot: str | None) -> dict[str, str]:
 
 def _design_as_json(best: Design) -> dict[str, Any]:
     fields = (
-        *("epsilon", "epsilon_lower", "delta", "sigma", "sensitivity", "compositions", "batch", "touched", "objective", "origin"),
+        *(
+            "epsilon",
+            "epsilon_lower",
+            "delta",
+            "sigma",
+            "sensitivity",
+            "compositions",
+            "batch",
+            "touched",
+            "objective",
+            "origin",
+        ),
         *("renyi_order", "gap", "status", "discretisation", "moments_epsilon", "is_joint", "uses"),
     )
     found = {name: getattr(best, name) for name in fields}
-    return found | {"std": best.noise.std, "half_width_95": best.noise.interval(0.95), "rivals": dict(best.rivals)}
+    return found | {
+        "std": best.noise.std,
+        "half_width_95": best.noise.interval(0.95),
+        "rivals": dict(best.rivals),
+    }

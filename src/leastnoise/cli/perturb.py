@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.base import DASH, echo_text, json_option, main, not_both_on_stdout, out_option, print_json, write_out
+from leastnoise.cli.base import (
+    DASH,
+    echo_text,
+    json_option,
+    main,
+    not_both_on_stdout,
+    out_option,
+    print_json,
+    write_out,
+)
 from leastnoise.cli.releases import (
     charged,
     existing_ledger,
@@ -47,18 +56,30 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="A column of answers, by name (with --header) or number; may be repeated. Other columns pass as they are. [default: all]",
 )
-@click.option("--delimiter", default=",", show_default=True, help="What stands between two columns.")
+@click.option(
+    "--delimiter", default=",", show_default=True, help="What stands between two columns."
+)
 @click.option(
     "--touched",
     type=click.IntRange(min=1),
     help="For a law designed with --touched: of the draws of one batch a person changes at most so many. Nothing but you says so.",
 )
-@click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that the cost is written to before anything is shown.")
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False),
+    help="The ledger that the cost is written to before anything is shown.",
+)
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
-@click.option("--plan", help="With --ledger: what is released, to be found again. [default: perturb]")
+@click.option(
+    "--plan", help="With --ledger: what is released, to be found again. [default: perturb]"
+)
 @click.option("--note", help="With --ledger: anything to remember.")
 @unit_options
-@click.option("--last", is_flag=True, help="With --ledger: also where nothing could be released from the data set after it.")
+@click.option(
+    "--last",
+    is_flag=True,
+    help="With --ledger: also where nothing could be released from the data set after it.",
+)
 @less_than_stated
 @out_option("Write to this file instead of standard output.")
 @json_option
@@ -119,7 +140,10 @@ def perturb(
     only_these = use.charge(draws) if less_than_stated else None
     sensitivity, uses, stamp = charged(artefact.guarantee, None, only_these, less_than_stated)
     stamp = "; ".join(part for part in (stamp, use.condition) if part)
-    with Ledger(ledger) if ledger is not None else nullcontext() as book, said_when_interrupted(book):
+    with (
+        Ledger(ledger) if ledger is not None else nullcontext() as book,
+        said_when_interrupted(book),
+    ):
         noisy = _noisy(artefact, table)
         text = _table_text(table, noisy, delimiter)
         entry, caution = None, ""
@@ -127,23 +151,46 @@ def perturb(
             spends = [Spend(artefact.noise, sensitivity, uses)]
             named = "perturb" if plan is None else plan
             caution = unit_caution(book.dataset(dataset or ""), unit)
-            entry = book.spend(dataset or "", spends, plan_hash=named, note=note or "", stamp=stamp, **unit, last=last)
+            entry = book.spend(
+                dataset or "",
+                spends,
+                plan_hash=named,
+                note=note or "",
+                stamp=stamp,
+                **unit,
+                last=last,
+            )
         problem = _shown(text, out, as_json)
         if as_json:
-            used = {"answers": table.count, "draws": draws, "touched": use.touched_of, "written": out}
-            used |= {"charged_uses": None if entry is None else uses, "ledger_entry": None if entry is None else entry.id}
+            used = {
+                "answers": table.count,
+                "draws": draws,
+                "touched": use.touched_of,
+                "written": out,
+            }
+            used |= {
+                "charged_uses": None if entry is None else uses,
+                "ledger_entry": None if entry is None else entry.id,
+            }
             used |= {"caution": caution or None}
             print_json({"law": law, **vars(artefact.guarantee), **used, **_numbers(table, noisy)})
         if book is not None and entry is not None:
             book.release_done(entry.id, hashlib.sha256(text.encode("utf-8")).hexdigest())
     if problem is not None:
-        click.echo(f"leastnoise: The noise was added and the numbers are above, but {problem}", err=True)
+        click.echo(
+            f"leastnoise: The noise was added and the numbers are above, but {problem}", err=True
+        )
         raise SystemExit(2)
     if not as_json:
-        click.echo(f"leastnoise: {table.count} answer(s) in {draws} draw(s). {_promise(artefact.guarantee, use)}", err=True)
+        click.echo(
+            f"leastnoise: {table.count} answer(s) in {draws} draw(s). {_promise(artefact.guarantee, use)}",
+            err=True,
+        )
         recorded = "Nothing adds up what several runs cost: see --ledger."
         if entry is not None:
-            recorded = f"Recorded as release {entry.id}: {uses} use(s)" + (f" ({stamp})." if stamp else ".")
+            recorded = f"Recorded as release {entry.id}: {uses} use(s)" + (
+                f" ({stamp})." if stamp else "."
+            )
         click.echo(f"leastnoise: {recorded}", err=True)
         if caution:
             click.echo(caution, err=True)
@@ -162,7 +209,9 @@ def _check_ledger(ledger: str | None, with_it: Mapping[str, Any]) -> None:
 
     if ledger is not None:
         if with_it["--dataset"] is None:
-            raise InvalidParameterError("--ledger", ledger, "to come with --dataset, whose budget pays")
+            raise InvalidParameterError(
+                "--ledger", ledger, "to come with --dataset, whose budget pays"
+            )
         existing_ledger("--ledger", ledger)
         return
     for name, value in with_it.items():
@@ -199,11 +248,15 @@ def _verified(law: str) -> Artefact:
     artefact = read_artefact(law)
     found = verify(law)
     if not found.ok:
-        raise InvalidFileError(f"{law!r} does not hold what it states: {found.mismatches[0]} See: leastnoise verify.")
+        raise InvalidFileError(
+            f"{law!r} does not hold what it states: {found.mismatches[0]} See: leastnoise verify."
+        )
     return artefact
 
 
-def _read(answers: str, header: bool, columns: Sequence[str], delimiter: str, artefact: Artefact) -> Answers:
+def _read(
+    answers: str, header: bool, columns: Sequence[str], delimiter: str, artefact: Artefact
+) -> Answers:
     from leastnoise.cli.answers import read_answers
 
     return read_answers(
@@ -258,19 +311,27 @@ class _Use:
         stated, told = artefact.guarantee.compositions, _Use._told(artefact)
         if touched is None:
             more = (
-                "" if told is None else f" Or add --touched {told.touched}, if one person changes no more of {told.blocks} draws."
+                ""
+                if told is None
+                else f" Or add --touched {told.touched}, if one person changes no more of {told.blocks} draws."
             )
             return _Use(stated, stated, 1, 1, more)
         if told is None:
-            raise InvalidParameterError("--touched", touched, "to be left out: the artefact is not designed with it")
+            raise InvalidParameterError(
+                "--touched", touched, "to be left out: the artefact is not designed with it"
+            )
         if touched != told.touched:
-            raise InvalidParameterError("--touched", touched, f"to be {told.touched}, which the artefact is designed for")
+            raise InvalidParameterError(
+                "--touched", touched, f"to be {told.touched}, which the artefact is designed for"
+            )
         return told
 
     @staticmethod
     def _told(artefact: Artefact) -> _Use | None:
         stated, problem = artefact.guarantee.compositions, artefact.problem
-        batch, touched, releases = (problem.get(name) for name in ("batch", "touched", "compositions"))
+        batch, touched, releases = (
+            problem.get(name) for name in ("batch", "touched", "compositions")
+        )
         if isinstance(batch, int) and isinstance(touched, int) and isinstance(releases, int):
             blocks = -(-batch // artefact.noise.dimension)
             if 0 < touched < blocks and releases * touched == stated:
@@ -280,7 +341,11 @@ class _Use:
     @property
     def condition(self) -> str:
         """What the ledger keeps of it."""
-        return "" if self.touched_of is None else f"a person changes at most {self.touched} of {self.blocks} draws"
+        return (
+            ""
+            if self.touched_of is None
+            else f"a person changes at most {self.touched} of {self.blocks} draws"
+        )
 
     @property
     def touched_of(self) -> list[int] | None:
@@ -345,11 +410,19 @@ def _numbers(table: Answers, noisy: Draws) -> dict[str, Any]:
     shape = (len(table.rows), len(table.columns))
     integers = noisy.integers.reshape(shape)
     plain = integers if noisy.unit == 1 else noisy.floats().reshape(shape)
-    return {"noisy": plain.tolist(), "unit": str(noisy.unit), "integers": [[int(each) for each in row] for row in integers]}
+    return {
+        "noisy": plain.tolist(),
+        "unit": str(noisy.unit),
+        "integers": [[int(each) for each in row] for row in integers],
+    }
 
 
 def _promise(guarantee: Guarantee, use: _Use) -> str:
-    some = "" if use.touched_of is None else f" and changes at most {use.touched} of {use.blocks} draws"
+    some = (
+        ""
+        if use.touched_of is None
+        else f" and changes at most {use.touched} of {use.blocks} draws"
+    )
     return (
         f"All {guarantee.compositions} stated use(s) of this law together: epsilon = {above(guarantee.epsilon, 6)} at "
         f"delta = {above(guarantee.delta, 6)}, if one person moves each answer by at most {below(guarantee.sensitivity, 6)}{some}."

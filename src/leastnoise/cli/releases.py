@@ -38,14 +38,18 @@ _ENDED = (129, 130, 143)  # the codes of a process that SIGHUP, SIGINT or SIGTER
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet", ".html": "to_html"}
 
 
-def _checked_outputs(context: click.Context, option: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _checked_outputs(
+    context: click.Context, option: click.Parameter, paths: tuple[str, ...]
+) -> tuple[str, ...]:
     """Refused before anything is spent: a release whose numbers cannot be written is spent all the same."""
     from leastnoise.errors import InvalidParameterError
 
     for path in paths if not context.resilient_parsing else ():
         target = Path(path)
         if path == DASH:
-            raise InvalidParameterError("--out", path, "to be a file; for the numbers on standard output use --json")
+            raise InvalidParameterError(
+                "--out", path, "to be a file; for the numbers on standard output use --json"
+            )
         if target.suffix.lower() not in _WRITERS:
             raise InvalidParameterError("--out", path, f"to end in one of {', '.join(_WRITERS)}")
         writable("--out", path)
@@ -58,14 +62,26 @@ def _checked_outputs(context: click.Context, option: click.Parameter, paths: tup
 
 @main.command()
 @click.argument("plan", type=click.Path(dir_okay=False))
-@click.option("--ledger", type=click.Path(dir_okay=False), help="The ledger that keeps the budget of the plan's data set.")
-@click.option("--no-ledger", is_flag=True, help="Release without a ledger: nothing adds up what several releases cost.")
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False),
+    help="The ledger that keeps the budget of the plan's data set.",
+)
+@click.option(
+    "--no-ledger",
+    is_flag=True,
+    help="Release without a ledger: nothing adds up what several releases cost.",
+)
 @click.option(
     "--preview",
     is_flag=True,
     help="Only say what the plan would give and cost, and what would fail. No row is read, nothing is spent.",
 )
-@click.option("--last", is_flag=True, help="Release it also where nothing could be released from the data set after it.")
+@click.option(
+    "--last",
+    is_flag=True,
+    help="Release it also where nothing could be released from the data set after it.",
+)
 @click.option(
     "--out",
     multiple=True,
@@ -127,7 +143,9 @@ def release(
     if last and (ledger is None or preview):
         raise InvalidParameterError("--last", True, "to come with --ledger, and without --preview")
     if preview and (out or plot):
-        raise InvalidParameterError("--preview", True, "to stand without --out and --plot: there is nothing to write")
+        raise InvalidParameterError(
+            "--preview", True, "to stand without --out and --plot: there is nothing to write"
+        )
     wanted = load_plan(plan)
     if ledger is not None:
         existing_ledger("--ledger", ledger)
@@ -142,7 +160,14 @@ def release(
                     made = mechanism(whole)
                     trouble = obstacle(whole, made, scratch=scratch, sealed=sealed)
                 else:
-                    done = carry_out(wanted, ledger=book, last=last, scratch=scratch, sealed=sealed, progress=told)
+                    done = carry_out(
+                        wanted,
+                        ledger=book,
+                        last=last,
+                        scratch=scratch,
+                        sealed=sealed,
+                        progress=told,
+                    )
             share = _share(wanted, book)
             if settles:
                 click.echo(settles, err=True)
@@ -150,12 +175,22 @@ def release(
                 _show_preview(whole, made, book, share, trouble, as_json)
                 return
             problems = _written(done, out, plot)
-            _show_release(done, book, share, (*out, *((plot,) if plot else ())) if not problems else (), as_json)
+            _show_release(
+                done,
+                book,
+                share,
+                (*out, *((plot,) if plot else ())) if not problems else (),
+                as_json,
+            )
     finally:
         if book is not None:
             book.close()
     if problems:
-        click.echo("leastnoise: The release was made and its numbers are above, but " + "; ".join(problems), err=True)
+        click.echo(
+            "leastnoise: The release was made and its numbers are above, but "
+            + "; ".join(problems),
+            err=True,
+        )
         raise SystemExit(2)
 
 
@@ -209,12 +244,16 @@ def _settles(plan: Plan, book: Ledger | None) -> str:
     return unit_caution(book.dataset(plan.dataset or plan.name), stated)
 
 
-def _show_release(done: Release, book: Ledger | None, share: str, files: Sequence[str], as_json: bool) -> None:
+def _show_release(
+    done: Release, book: Ledger | None, share: str, files: Sequence[str], as_json: bool
+) -> None:
     if as_json:
         print_json(done.as_dict() | {"files": list(files)})
         return
     made, dataset = done.mechanism, done.plan.dataset or done.plan.name
-    click.echo(f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {above(done.delta, 6)}{share}, {done.engine}\n")
+    click.echo(
+        f"{done.plan.name}: epsilon = {above(done.epsilon, 6)} at delta = {above(done.delta, 6)}{share}, {done.engine}\n"
+    )
     for sentence in done.cautions:
         click.echo(f"Before you read the numbers: {sentence}\n")
     grouped = any(row.group for row in done.rows)
@@ -233,14 +272,20 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
         click.echo(f"written: {shown(path)}")
 
 
-def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, trouble: str, as_json: bool) -> None:
+def _show_preview(
+    plan: Plan, made: Mechanism, book: Ledger | None, share: str, trouble: str, as_json: bool
+) -> None:
     from leastnoise.releases.advice import tried, unit_of
     from leastnoise.releases.outlook import outlook
 
     rows = outlook(plan, made)
     dataset = plan.dataset or plan.name
     cost = None if book is None else book.preview(dataset, made.spends, **unit_of(plan))
-    advice = "" if book is None or cost is None or (cost.allowed and not cost.last) else tried(plan, book)
+    advice = (
+        ""
+        if book is None or cost is None or (cost.allowed and not cost.last)
+        else tried(plan, book)
+    )
     if as_json:
         print_json(
             {
@@ -251,7 +296,9 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, 
                 "gaussian_epsilon": made.gaussian_epsilon,
                 "gaussian_factor": made.gaussian_factor,
                 "statistics": [vars(row) for row in rows],
-                "ledger": None if cost is None else {"dataset": dataset, **vars(cost), "advice": advice},
+                "ledger": None
+                if cost is None
+                else {"dataset": dataset, **vars(cost), "advice": advice},
                 "table": {"fails": trouble or None},
             }
         )
@@ -262,7 +309,9 @@ def _show_preview(plan: Plan, made: Mechanism, book: Ledger | None, share: str, 
     cells = [[row.statistic, row.kind, str(row.groups), *_ahead(row)] for row in rows]
     print_table(head, cells, left=2, last_left=True)
     if any(row.of_sum for row in rows):
-        click.echo("\nDeclare expected_n, about how many values each group will have, to see the ± of a mean or variance itself.")
+        click.echo(
+            "\nDeclare expected_n, about how many values each group will have, to see the ± of a mean or variance itself."
+        )
     click.echo()
     click.echo(_gain(made))
     if cost is not None:
@@ -277,14 +326,22 @@ def _ahead(row: Outlook) -> tuple[str, str, str]:
 
     if row.noise_std is None or row.half_width is None:
         return "", "", f"{TOO_FEW}, with {row.n:,} values"
-    said = "of the sum; divide by the number of rows" if row.of_sum else "" if row.n is None else f"with {row.n:,} values"
+    said = (
+        "of the sum; divide by the number of rows"
+        if row.of_sum
+        else ""
+        if row.n is None
+        else f"with {row.n:,} values"
+    )
     return f"{row.noise_std:.4g}", above(row.half_width, 2), said
 
 
 def _processed(plan: Plan) -> str:
     if not plan.postprocess:
         return ""
-    again = "; recomputed for counts that were made to add up" if "totals" in plan.postprocess else ""
+    again = (
+        "; recomputed for counts that were made to add up" if "totals" in plan.postprocess else ""
+    )
     return f", before post-processing ({', '.join(plan.postprocess)}){again}"
 
 
@@ -299,7 +356,11 @@ def _left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of {below(account.epsilon, 6)} "
         f"at delta = {above(account.delta, 6)} in {account.releases} release(s)"
-        + ("; nothing is left" if account.closed else f"{_if_last(account, account.spent)}; {below(account.remaining)} left")
+        + (
+            "; nothing is left"
+            if account.closed
+            else f"{_if_last(account, account.spent)}; {below(account.remaining)} left"
+        )
     )
 
 
@@ -328,24 +389,37 @@ less_than_stated = click.option(
 )
 
 
-def charged(stated: Guarantee | None, sensitivity: float | None, uses: int | None, less_is_meant: bool) -> tuple[float, int, str]:
+def charged(
+    stated: Guarantee | None, sensitivity: float | None, uses: int | None, less_is_meant: bool
+) -> tuple[float, int, str]:
     """The sensitivity and the uses that a ledger is charged, and the mark it puts on a charge below
     what the artefact states."""
     from leastnoise.errors import InvalidParameterError, at_least, positive_integer
 
-    moved = at_least("sensitivity", sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity)
-    drawn = positive_integer("uses", uses if uses is not None else 1 if stated is None else stated.compositions)
+    moved = at_least(
+        "sensitivity",
+        sensitivity if sensitivity is not None else 1.0 if stated is None else stated.sensitivity,
+    )
+    drawn = positive_integer(
+        "uses", uses if uses is not None else 1 if stated is None else stated.compositions
+    )
     if stated is None:
         return moved, drawn, ""
     marks: list[tuple[str, float, float, str]] = []
     if drawn < stated.compositions:
-        marks.append(("--uses", drawn, stated.compositions, f"{drawn} of {stated.compositions} stated uses"))
+        marks.append(
+            ("--uses", drawn, stated.compositions, f"{drawn} of {stated.compositions} stated uses")
+        )
     if moved < stated.sensitivity:
         words = f"sensitivity {below(moved, 6)} of {below(stated.sensitivity, 6)} stated"
         marks.append(("--sensitivity", moved, stated.sensitivity, words))
     if marks and not less_is_meant:
         name, given, least, _ = marks[0]
-        raise InvalidParameterError(name, given, f"to be at least the {least!r} that the artefact states, or --less-than-stated")
+        raise InvalidParameterError(
+            name,
+            given,
+            f"to be at least the {least!r} that the artefact states, or --less-than-stated",
+        )
     return moved, drawn, "; ".join(mark for *_, mark in marks)
 
 
@@ -357,16 +431,26 @@ def unit_options(command: _Command) -> _Command:
             type=click.Choice(["add/remove", "replace"]),
             help="Which tables are neighbours: a person comes or goes, or is replaced. All releases that say it must say the same.",
         ),
-        click.option("--person", metavar="COLUMN", help="Whose rows belong together: the column of person ids, as in a plan."),
+        click.option(
+            "--person",
+            metavar="COLUMN",
+            help="Whose rows belong together: the column of person ids, as in a plan.",
+        ),
         click.option("--one-row-per-person", is_flag=True, help="Every row is another person's."),
-        click.option("--person-is", metavar="WORDS", help="What a person is, as in a plan: a patient, a household."),
+        click.option(
+            "--person-is",
+            metavar="WORDS",
+            help="What a person is, as in a plan: a patient, a household.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def stated_unit(relation: str | None, person: str | None, one_row_per_person: bool, person_is: str | None) -> dict[str, str]:
+def stated_unit(
+    relation: str | None, person: str | None, one_row_per_person: bool, person_is: str | None
+) -> dict[str, str]:
     """What the options of `unit_options` say, in the words that `release` writes."""
     from leastnoise.errors import InvalidParameterError
     from leastnoise.releases.plan import whose_rows
@@ -431,8 +515,12 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
 @ledger.command("open")
 @_file
 @click.argument("dataset")
-@click.option("--epsilon", type=NUMBER, required=True, help="ε over all releases of the data set, for ever.")
-@click.option("--delta", type=NUMBER, required=True, help="δ over all releases; well below 1/people.")
+@click.option(
+    "--epsilon", type=NUMBER, required=True, help="ε over all releases of the data set, for ever."
+)
+@click.option(
+    "--delta", type=NUMBER, required=True, help="δ over all releases; well below 1/people."
+)
 @click.option(
     "--rule",
     type=click.Choice(["adaptive", "fixed in advance"]),
@@ -446,7 +534,15 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
     help="How many releases are to share delta: a plan that declares none gets its share. More are not refused. [default: 25]",
 )
 @json_option
-def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str, releases: int | None, as_json: bool) -> None:
+def ledger_open(
+    file: str,
+    dataset: str,
+    epsilon: float,
+    delta: float,
+    rule: str,
+    releases: int | None,
+    as_json: bool,
+) -> None:
     """Declare the budget of a data set, in FILE, which is made if it is missing. A budget can never be changed.
 
     \b
@@ -456,7 +552,9 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
 
     _check_budget(dataset, epsilon, delta, rule, releases)  # before the file is made
     with Ledger(file) as book:
-        made = book.open_dataset(dataset, epsilon=epsilon, delta=delta, rule=rule, releases=releases)
+        made = book.open_dataset(
+            dataset, epsilon=epsilon, delta=delta, rule=rule, releases=releases
+        )
     if as_json:
         print_json(_account(made))
         return
@@ -464,7 +562,9 @@ def ledger_open(file: str, dataset: str, epsilon: float, delta: float, rule: str
     click.echo(f"{made.name!r} may spend {may} ({made.rule}); kept in {shown(file)}")
 
 
-def _check_budget(dataset: str, epsilon: float, delta: float, rule: str, releases: int | None) -> None:
+def _check_budget(
+    dataset: str, epsilon: float, delta: float, rule: str, releases: int | None
+) -> None:
     from leastnoise.releases.accounting import RELEASES, declared
     from leastnoise.releases.ledger import dataset_name
 
@@ -501,8 +601,16 @@ def ledger_show(file: str, as_json: bool) -> None:
 @_file
 @click.argument("dataset")
 @click.argument("law", type=click.Path(exists=True, dir_okay=False))
-@click.option("--plan", required=True, help="What is released: a name or a hash by which it can be found again.")
-@click.option("--uses", type=int, help="How many draws of the law; by default as many as the artefact states, else 1.")
+@click.option(
+    "--plan",
+    required=True,
+    help="What is released: a name or a hash by which it can be found again.",
+)
+@click.option(
+    "--uses",
+    type=int,
+    help="How many draws of the law; by default as many as the artefact states, else 1.",
+)
 @click.option(
     "--sensitivity",
     type=NUMBER,
@@ -511,8 +619,14 @@ def ledger_show(file: str, as_json: bool) -> None:
 @less_than_stated
 @unit_options
 @click.option("--note", default="", help="Anything to remember.")
-@click.option("--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused.")
-@click.option("--last", is_flag=True, help="Record it also where nothing could be released from the data set after it.")
+@click.option(
+    "--preview", is_flag=True, help="Only say what it would cost; exit 1 if it would be refused."
+)
+@click.option(
+    "--last",
+    is_flag=True,
+    help="Record it also where nothing could be released from the data set after it.",
+)
 @json_option
 def ledger_spend(
     file: str,
@@ -559,21 +673,29 @@ def ledger_spend(
                 if caution:
                     click.echo(caution, err=True)
             raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
-        entry = book.spend(dataset, spends, plan_hash=plan, note=note, stamp=stamp, **unit, last=last)
+        entry = book.spend(
+            dataset, spends, plan_hash=plan, note=note, stamp=stamp, **unit, last=last
+        )
         if as_json:
             print_json(_entry(entry) | {"caution": caution or None})
             return
         if caution:
             click.echo(caution, err=True)
         marked = f" ({stamp})" if stamp else ""
-        click.echo(f"recorded as release {entry.id}: {uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}")
+        click.echo(
+            f"recorded as release {entry.id}: {uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}"
+        )
         click.echo(_left(book.dataset(dataset)))
 
 
 @ledger.command("export")
 @_file
 @click.option(
-    "--format", type=click.Choice(["json", "csv"]), default="json", show_default=True, help="Everything, or the releases."
+    "--format",
+    type=click.Choice(["json", "csv"]),
+    default="json",
+    show_default=True,
+    help="Everything, or the releases.",
 )
 @out_option("Write to this file instead of standard output.")
 def ledger_export(file: str, format: str, out: str | None) -> None:
@@ -594,7 +716,11 @@ def ledger_export(file: str, format: str, out: str | None) -> None:
 @ledger.command("check")
 @_file
 @click.option("--head", help="A head printed earlier, which must still be in the chain.")
-@click.option("--every-release", is_flag=True, help="Recompute tight composition for every release, not only first and newest.")
+@click.option(
+    "--every-release",
+    is_flag=True,
+    help="Recompute tight composition for every release, not only first and newest.",
+)
 @json_option
 def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool) -> None:
     """Verify the chain of hashes and recompute every cost from the laws; exit 1 if anything does not match.
@@ -610,12 +736,20 @@ def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool
         found = book.check(head=head, every_entry=every_release)
     if as_json:
         print_json(
-            {"ledger": file, "ok": found.ok, "releases": found.entries, "head": found.head, "problems": list(found.problems)}
+            {
+                "ledger": file,
+                "ok": found.ok,
+                "releases": found.entries,
+                "head": found.head,
+                "problems": list(found.problems),
+            }
         )
     else:
         for problem in found.problems:
             click.echo(f"problem  {problem}")
-        click.echo(f"{'whole' if found.ok else 'NOT WHOLE'}: {found.entries} release(s), head {found.head}")
+        click.echo(
+            f"{'whole' if found.ok else 'NOT WHOLE'}: {found.entries} release(s), head {found.head}"
+        )
     if not found.ok:
         raise SystemExit(1)
 
@@ -625,7 +759,9 @@ def existing_ledger(name: str, file: str) -> None:
     from leastnoise.errors import InvalidParameterError
 
     if not Path(file).exists():
-        raise InvalidParameterError(name, file, "to be a ledger; make it with: leastnoise ledger open")
+        raise InvalidParameterError(
+            name, file, "to be a ledger; make it with: leastnoise ledger open"
+        )
 
 
 def _account(account: Dataset) -> dict[str, Any]:

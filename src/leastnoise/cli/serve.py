@@ -17,18 +17,44 @@ from leastnoise.extras import installing
 
 @main.command()
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; anything but loopback is reachable by others."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; anything but loopback is reachable by others.",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="Port to listen on; 0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8710,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
 )
-@click.option("--name", "names", multiple=True, help="A further host name the server answers to; may be repeated.")
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes that design; by default one for each processor, at most 4.")
 @click.option(
-    "--open/--no-open", "opens", default=None, help="Open the page in a browser; by default when started from a terminal."
+    "--name",
+    "names",
+    multiple=True,
+    help="A further host name the server answers to; may be repeated.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Processes that design; by default one for each processor, at most 4.",
+)
+@click.option(
+    "--open/--no-open",
+    "opens",
+    default=None,
+    help="Open the page in a browser; by default when started from a terminal.",
 )
 @json_option
-def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, opens: bool | None, as_json: bool) -> None:
+def serve(
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    workers: int | None,
+    opens: bool | None,
+    as_json: bool,
+) -> None:
     """Open the explorer: a local page that shows what ε, δ and the number of answers buy.
 
     It designs noise and never sees data. Only this machine can reach it unless --host says otherwise. Ctrl-C stops it.
@@ -44,7 +70,9 @@ def serve(host: str, port: int, names: tuple[str, ...], workers: int | None, ope
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
-        click.echo(f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}", err=True)
+        click.echo(
+            f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}", err=True
+        )
         raise SystemExit(2) from None
 
     listening = _listening(host, port)
@@ -77,16 +105,29 @@ def _listening(host: str, port: int) -> socket.socket:
     from leastnoise.errors import InvalidParameterError
 
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[
+            0
+        ]
         found = socket.socket(family, kind, protocol)
         if os.name == "posix":
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(place)
         found.listen(128)
-    except UnicodeError:  # what the encoding of host names makes of a label that is empty or too long
-        raise InvalidParameterError("--host", host, "to be the name or the address of this machine") from None
+    except (
+        UnicodeError
+    ):  # what the encoding of host names makes of a label that is empty or too long
+        raise InvalidParameterError(
+            "--host", host, "to be the name or the address of this machine"
+        ) from None
     except OSError as error:
-        reason = "is already in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror or error}"
-        click.echo(f"leastnoise: Port {port} of {printable(host)} {reason}; choose another with --port.", err=True)
+        reason = (
+            "is already in use"
+            if error.errno == errno.EADDRINUSE
+            else f"cannot be used: {error.strerror or error}"
+        )
+        click.echo(
+            f"leastnoise: Port {port} of {printable(host)} {reason}; choose another with --port.",
+            err=True,
+        )
         raise SystemExit(2) from None
     return found

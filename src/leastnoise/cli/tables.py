@@ -21,7 +21,13 @@ def print_comparison(rows: Sequence[Row], *, sigma: float) -> None:
     """All mechanisms, best first: ε at equal σ, σ at equal ε, and how much more ε than the best."""
     best = rows[0].epsilon_at_sigma
     head = ("noise", f"ε at σ = {sigma:g}", "more", f"σ for ε = {above(best)}")
-    worst = max((row.epsilon_at_sigma for row in rows if math.isfinite(row.epsilon_at_sigma)), default=1.0) or 1.0
+    worst = (
+        max(
+            (row.epsilon_at_sigma for row in rows if math.isfinite(row.epsilon_at_sigma)),
+            default=1.0,
+        )
+        or 1.0
+    )
     cells = [
         (
             row.name,
@@ -36,17 +42,26 @@ def print_comparison(rows: Sequence[Row], *, sigma: float) -> None:
         _on_terminal(head, cells, shares)
         return
     widths = [max(20, *(len(row[0]) for row in cells)), 14, 9, 18]
-    for (name, *numbers), bar in [(head, ""), *zip(cells, (_bar(share, _BAR) for share in shares), strict=True)]:
-        line = f"{name:{widths[0]}} " + " ".join(f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True))
+    for (name, *numbers), bar in [
+        (head, ""),
+        *zip(cells, (_bar(share, _BAR) for share in shares), strict=True),
+    ]:
+        line = f"{name:{widths[0]}} " + " ".join(
+            f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True)
+        )
         click.echo(f"{line}  {bar}".rstrip())
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> None:
+def print_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False
+) -> None:
     """Rows in columns, the first `left` of them (and with `last_left` the last) set to the left, numbers to the right."""
     widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
     for line in (head, ["─" * width for width in widths], *rows):
         cells = [
-            cell.ljust(width) if at < left or (last_left and at == len(head) - 1) else cell.rjust(width)
+            cell.ljust(width)
+            if at < left or (last_left and at == len(head) - 1)
+            else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         click.echo("  ".join(cells).rstrip())
@@ -60,7 +75,9 @@ def _bar(share: float, longest: int) -> str:
     return "█" * max(1, round(longest * share))
 
 
-def _on_terminal(head: Sequence[str], cells: Sequence[Sequence[str]], shares: Sequence[float]) -> None:
+def _on_terminal(
+    head: Sequence[str], cells: Sequence[Sequence[str]], shares: Sequence[float]
+) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -82,7 +99,9 @@ def _on_terminal(head: Sequence[str], cells: Sequence[Sequence[str]], shares: Se
         table.add_row(*row, *bar, style="bold" if index == 0 else None)
     with console.capture() as drawn:
         console.print(table)
-    click.echo(drawn.get(), nl=False)  # click prints ε also where the terminal says ASCII; rich would stop
+    click.echo(
+        drawn.get(), nl=False
+    )  # click prints ε also where the terminal says ASCII; rich would stop
 
 
 def _stacked(head: Sequence[str], cells: Sequence[Sequence[str]]) -> None:

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 # What the package calls a parameter, where the command line calls it otherwise.
 _ALIASES = {
-    **{"name": "dataset", "plan_hash": "plan", "picture": "plot", "size": "count", "n": "compositions"},
+    **{
+        "name": "dataset",
+        "plan_hash": "plan",
+        "picture": "plot",
+        "size": "count",
+        "n": "compositions",
+    },
     **{"dimension": "batch", "path": "file"},
 }
 
@@ -76,7 +82,9 @@ def sentence(error: LeastNoiseError, command: click.Command) -> str:
 def printable(text: str) -> str:
     """The text on one line, without control characters, and with no word longer than a line."""
     line = shown(" ".join(text.split()))
-    return _LONG_WORD.sub(lambda word: f"{word.group()[: _LONGEST - 20]}…{word.group()[-10:]}", line)
+    return _LONG_WORD.sub(
+        lambda word: f"{word.group()[: _LONGEST - 20]}…{word.group()[-10:]}", line
+    )
 
 
 def _options(command: click.Command) -> dict[str, str]:
@@ -85,8 +93,14 @@ def _options(command: click.Command) -> dict[str, str]:
     for parameter in command.params:
         if parameter.name is not None:
             is_option = isinstance(parameter, click.Option)
-            typed[parameter.name] = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
-    return typed | {name: typed[other] for name, other in _ALIASES.items() if other in typed and name not in typed}
+            typed[parameter.name] = (
+                max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+            )
+    return typed | {
+        name: typed[other]
+        for name, other in _ALIASES.items()
+        if other in typed and name not in typed
+    }
 
 
 def _typed(value: str) -> str:

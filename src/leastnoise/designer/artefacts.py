@@ -17,7 +17,12 @@ def artefact_of(design: Design) -> Artefact:
     if isinstance(design.noise, BallNoise):
         law: Noise = design.noise
     else:
-        law = exact(design.lattice_noise(), delta=design.delta, sensitivity=design.sensitivity, compositions=design.uses)
+        law = exact(
+            design.lattice_noise(),
+            delta=design.delta,
+            sensitivity=design.sensitivity,
+            compositions=design.uses,
+        )
     problem = {
         "sigma": design.sigma,
         "batch": design.batch,

@@ -32,13 +32,26 @@ class Split:
 
 def splits(batch: int, touched: int) -> list[Split]:
     """Sensible ways to cut a batch of answers of which one person can touch at most `touched`."""
-    sizes = {1, batch} | {math.ceil(batch / parts) for parts in (2, 3, 4, 5, 8, 10, 16) if parts < batch}
+    sizes = {1, batch} | {
+        math.ceil(batch / parts) for parts in (2, 3, 4, 5, 8, 10, 16) if parts < batch
+    }
     if 1 < touched < batch:
         sizes |= {touched}
-    return [Split(size, math.ceil(batch / size), min(touched, math.ceil(batch / size))) for size in sorted(sizes)]
+    return [
+        Split(size, math.ceil(batch / size), min(touched, math.ceil(batch / size)))
+        for size in sorted(sizes)
+    ]
 
 
-def plain_epsilon(split: Split, *, sigma: float, sensitivity: float, delta: float, compositions: int, domain: Domain) -> float:
+def plain_epsilon(
+    split: Split,
+    *,
+    sigma: float,
+    sensitivity: float,
+    delta: float,
+    compositions: int,
+    domain: Domain,
+) -> float:
     """ε of the split with laws that need no optimisation: a guide to which splits deserve it."""
     laws: list[Noise] = []
     if split.size == 1:
@@ -53,7 +66,11 @@ def plain_epsilon(split: Split, *, sigma: float, sensitivity: float, delta: floa
     found = [math.inf]
     for law in laws:
         try:
-            found.append(PrivacyLoss.of(law, sensitivity).compose(compositions * split.touched).epsilon(delta))
+            found.append(
+                PrivacyLoss.of(law, sensitivity)
+                .compose(compositions * split.touched)
+                .epsilon(delta)
+            )
         except LeastNoiseError:
             continue
     return min(found)

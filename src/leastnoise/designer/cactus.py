@@ -37,16 +37,29 @@ def cactus(
     """
     sigma, s = positive("sigma", sigma), at_least("sensitivity", sensitivity)
     cost = quadratic() if cost is None else cost
-    step = step_of(s, bins(sigma / s)) if step is None and domain == "real" else lattice_step(sigma, s, step, domain)
+    step = (
+        step_of(s, bins(sigma / s))
+        if step is None and domain == "real"
+        else lattice_step(sigma, s, step, domain)
+    )
     shift = shift_in_steps(s, step)
     free = sigma / s < _FREE_BELOW if monotone is None else not monotone
     block = 1 if free or domain == "real" else block_size(shift, bins(sigma / s))
     in_steps, budget = cost.in_steps(cost.of(sigma), step)
     if block > 1:
         in_steps = cost.over_blocks(block)
-    problem = renyi_problem(shift=shift // block, order=1.0, budget=budget, cost=in_steps, domain=domain, monotone=not free)
+    problem = renyi_problem(
+        shift=shift // block,
+        order=1.0,
+        budget=budget,
+        cost=in_steps,
+        domain=domain,
+        monotone=not free,
+    )
     optimum = solve(problem)
     if optimum.status is Status.NOT_REACHED:
-        raise DesignError(f"The Cactus law of sigma={sigma!r} was reached only to a relative gap of {optimum.gap:.1e}.")
+        raise DesignError(
+            f"The Cactus law of sigma={sigma!r} was reached only to a relative gap of {optimum.gap:.1e}."
+        )
     log_h, ratio = in_integers(optimum.log_h, problem.tail_ratio, block)
     return LatticeNoise.from_log_weights(log_h, ratio, step=step, domain=domain)

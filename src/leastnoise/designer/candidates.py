@@ -30,7 +30,9 @@ _STEPS = 5  # of the order, at most
 _NEAR = 0.05  # how close the order is brought to the candidate's own saddle point; descent forgets the rest
 _STEPPED = 15.0  # order times the least pure loss from which a law is a staircase with soft steps
 _STEPLESS = 4.0  # and up to which it has none to speak of
-_SMOOTH_CHANCE = 1.02  # a smooth law this far above the staircase was never seen to overtake it by descent
+_SMOOTH_CHANCE = (
+    1.02  # a smooth law this far above the staircase was never seen to overtake it by descent
+)
 _STEPPED_CHANCE = 1.01  # nor a staircase this far above a smooth law,
 _FEW = 4  # nor by descent from it, where both were tried, with more releases than this
 _MOST_STEPPED = 6_000  # shells of a staircase that is descended from; a wider one is ended instead, which gains more
@@ -45,7 +47,10 @@ _ENDED_CHANCE = 1.01  # one joint release: a smooth law this far above the stair
 # A staircase whose δ buys less of ε than this is left as it is: one release, one too large for the linear program, several
 # (σ = 0.1 s, 1,000 releases: 7e-7, and a smooth law is better by 0.8 %; ten at σ = 3 s, δ = 1e-9: 3e-8, and none is).
 _PURE_ONE, _PURE_LARGE, _PURE_MORE = 1e-8, 1e-4, 1e-7
-_MOST_ROUNDS, _LEAST_ROUND = 3, 5e-5  # of descent, and what one must gain of ε for another to follow
+_MOST_ROUNDS, _LEAST_ROUND = (
+    3,
+    5e-5,
+)  # of descent, and what one must gain of ε for another to follow
 _SAME_LAW = 0.01  # how far the logarithm of the budget may move before the law is descended anew
 _WORTH = 1e-4  # of ε, that a law must gain to be worth an end, which reveals a person outright with some probability
 _ENDS = 0.999  # share of δ that the ends of several releases may use together
@@ -93,10 +98,16 @@ class Candidate:
     is_rough: bool = False  # descent may still better it
 
 
-def renyi_candidate(setting: Setting, order: float, start: RenyiOptimum | None = None, settings: Settings = _QUICK) -> Candidate:
+def renyi_candidate(
+    setting: Setting, order: float, start: RenyiOptimum | None = None, settings: Settings = _QUICK
+) -> Candidate:
     """The optimum of the Rényi program of one order (monotone), with its true ε."""
     problem = setting.problem(order)
-    usable = start if start is not None and not math.isinf(order) and not math.isinf(start.problem.order) else None
+    usable = (
+        start
+        if start is not None and not math.isinf(order) and not math.isinf(start.problem.order)
+        else None
+    )
     system = pair_system(problem)
     optimum = renyi.solve(problem, usable, settings, system)
     epsilon = tight.true_epsilon(system, optimum.profile, setting.delta, setting.compositions)
@@ -108,7 +119,11 @@ def bins(ratio: float, dimension: int = 1) -> int:
     variance stays below 2e-5 of the whole), and a twelfth of sigma where that is small (6e-4 of the variance, 1e-4 of ε), or of a
     joint law a sixth to a half."""
     if ratio < _FINE:
-        return math.ceil(12.0 / ratio) if dimension == 1 else max(min(math.ceil(6.0 / ratio), _JOINT_BINS), math.ceil(2.0 / ratio))
+        return (
+            math.ceil(12.0 / ratio)
+            if dimension == 1
+            else max(min(math.ceil(6.0 / ratio), _JOINT_BINS), math.ceil(2.0 / ratio))
+        )
     return bins_per_sensitivity(ratio) if ratio < 16.0 else max(1, min(4, math.ceil(65.0 / ratio)))
 
 
@@ -142,13 +157,18 @@ def in_integers(log_h: Floats, tail_ratio: float | None, block: int) -> tuple[Fl
     """log h and tail of the law on the integers, from those on blocks of them."""
     if block == 1:
         return log_h, tail_ratio
-    return np.repeat(log_h, block)[block // 2 :], None if tail_ratio is None else tail_ratio ** (1.0 / block)
+    return np.repeat(log_h, block)[block // 2 :], None if tail_ratio is None else tail_ratio ** (
+        1.0 / block
+    )
 
 
 def first_order(setting: Setting) -> float:
     """The order that is best for the Gaussian law under the moments accountant (Alg. 3, line 1)."""
     releases = setting.compositions * setting.dimension
-    return min(1.0 + setting.ratio * math.sqrt(2.0 * math.log(1.0 / setting.delta) / releases), _HIGHEST_ORDER)
+    return min(
+        1.0 + setting.ratio * math.sqrt(2.0 * math.log(1.0 / setting.delta) / releases),
+        _HIGHEST_ORDER,
+    )
 
 
 def saddle_order(candidate: Candidate, setting: Setting) -> float:
@@ -164,7 +184,9 @@ def best_smooth(setting: Setting, pure_loss: float) -> Candidate | None:
     releases: orders 5, 19, 62, 172, 421 with ε = 3.43, 2.88, 2.77, 2.735, 2.726, each slower, against 2.721).
     """
     highest = min(_HIGHEST_ORDER, _STEPPED / pure_loss)
-    if highest <= 1.0 + 1e-3:  # every optimum is a staircase (ten answers, δ = 0.25, ε = 50: 15 s of work for nothing)
+    if (
+        highest <= 1.0 + 1e-3
+    ):  # every optimum is a staircase (ten answers, δ = 0.25, ε = 50: 15 s of work for nothing)
         return None
     order = min(first_order(setting), highest)
     best: Candidate | None = None
@@ -195,11 +217,15 @@ def descended(candidate: Candidate, setting: Setting) -> Candidate:
     q = meet_constraints(problem, spread(problem, candidate.optimum.profile))
     epsilon, least = math.inf, tight.steep_epsilon(candidate.system, q, setting.compositions)
     for _ in range(_MOST_ROUNDS):
-        reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions, tight.COARSE)
+        reached = tight.descend(
+            problem, candidate.system, q, setting.delta, setting.compositions, tight.COARSE
+        )
         gained, q, epsilon = epsilon - reached.epsilon, reached.q, reached.epsilon
         if gained < _LEAST_ROUND * max(epsilon, least):
             break
-    reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions, tight.FINE)
+    reached = tight.descend(
+        problem, candidate.system, q, setting.delta, setting.compositions, tight.FINE
+    )
     if not reached.epsilon < candidate.epsilon:
         return candidate
     return replace(candidate, log_h=problem.all_shells(reached.q), epsilon=reached.epsilon)
@@ -218,15 +244,28 @@ def adjusted(candidate: Candidate, setting: Setting) -> Candidate | None:
         return stepped(setting) if setting.dimension == 1 or setting.compositions > 1 else None
     problem = replace(before, budget=setting.budget)
     q = meet_constraints(problem, spread(problem, candidate.log_h[problem.first :]))
-    if abs(math.log(setting.budget / before.budget)) < _SAME_LAW:  # its shape is as good here: what it loses is of second order
-        epsilon = tight.true_epsilon(candidate.system, q, setting.delta, setting.compositions, tight.FINE)
+    if (
+        abs(math.log(setting.budget / before.budget)) < _SAME_LAW
+    ):  # its shape is as good here: what it loses is of second order
+        epsilon = tight.true_epsilon(
+            candidate.system, q, setting.delta, setting.compositions, tight.FINE
+        )
         return replace(candidate, log_h=problem.all_shells(q), epsilon=epsilon, problem=problem)
-    reached = tight.descend(problem, candidate.system, q, setting.delta, setting.compositions, tight.FINE)
+    reached = tight.descend(
+        problem, candidate.system, q, setting.delta, setting.compositions, tight.FINE
+    )
     if math.isinf(before.order):
         optimum = renyi.solve(setting.problem(math.inf))
     else:
         optimum = renyi.solve(problem, candidate.optimum, _QUICK)
-    return Candidate(problem.all_shells(reached.q), problem.tail_ratio, reached.epsilon, optimum, problem, candidate.system)
+    return Candidate(
+        problem.all_shells(reached.q),
+        problem.tail_ratio,
+        reached.epsilon,
+        optimum,
+        problem,
+        candidate.system,
+    )
 
 
 def stepped(setting: Setting) -> Candidate:
@@ -242,11 +281,21 @@ def _worth(stairs: Candidate, other: Candidate | None) -> Candidate:
 def _ended(stairs: Candidate, setting: Setting) -> Candidate | None:
     """The staircase that ends, each release with its share of δ, judged as it is composed."""
     n = setting.compositions
-    if n > _MOST_ENDED or stairs.epsilon == 0.0 or stairs.epsilon > (1.0 - _PURE_MORE) * n * stairs.optimum.divergence:
+    if (
+        n > _MOST_ENDED
+        or stairs.epsilon == 0.0
+        or stairs.epsilon > (1.0 - _PURE_MORE) * n * stairs.optimum.divergence
+    ):
         return None
     share = setting.delta if n == 1 else -_ENDS * math.expm1(math.log1p(-setting.delta) / n)
     found = ended.best_ended(
-        setting.dimension, setting.shift, setting.cost, setting.budget, setting.domain, share, stairs.optimum.divergence
+        setting.dimension,
+        setting.shift,
+        setting.cost,
+        setting.budget,
+        setting.domain,
+        share,
+        stairs.optimum.divergence,
     )
     if found is None:
         return None
@@ -255,7 +304,11 @@ def _ended(stairs: Candidate, setting: Setting) -> Candidate | None:
 
 def _judged(noise: LatticeNoise, setting: Setting) -> float:
     try:
-        return PrivacyLoss.of(noise, float(setting.shift)).compose(setting.compositions).epsilon(setting.delta)
+        return (
+            PrivacyLoss.of(noise, float(setting.shift))
+            .compose(setting.compositions)
+            .epsilon(setting.delta)
+        )
     except ArithmeticError:
         return math.inf
 
@@ -275,7 +328,10 @@ def best_tight(setting: Setting, *, quick: bool = False) -> Candidate:
     most = setting.compositions * stairs.optimum.divergence  # ε of the staircase at δ = 0
     if setting.compositions == 1 and setting.dimension == 1:
         return first
-    if stairs.epsilon > (1.0 - (_PURE_ONE if setting.compositions == 1 else _PURE_MORE)) * most or first.epsilon == 0.0:
+    if (
+        stairs.epsilon > (1.0 - (_PURE_ONE if setting.compositions == 1 else _PURE_MORE)) * most
+        or first.epsilon == 0.0
+    ):
         return first
     if setting.compositions == 1:
         if quick and single.fits(stairs.problem, stairs.optimum.profile, setting.delta):
@@ -296,7 +352,12 @@ def best_tight(setting: Setting, *, quick: bool = False) -> Candidate:
     if smooth is not None and promising:
         best = _better(best, _descended_from_below(smooth, setting, stairs.optimum.divergence))
     close = smooth is None or stairs.epsilon < _STEPPED_CHANCE * smooth.epsilon
-    if close and not is_one and stairs.problem.size <= _MOST_STEPPED and (setting.compositions <= _FEW or not promising):
+    if (
+        close
+        and not is_one
+        and stairs.problem.size <= _MOST_STEPPED
+        and (setting.compositions <= _FEW or not promising)
+    ):
         best = _better(best, descended(stairs, setting))
     return best
 
@@ -318,7 +379,9 @@ def _one_release(stairs: Candidate, setting: Setting) -> Candidate | None:
     if not 0.0 < stairs.epsilon < math.inf:
         return stairs
     drop = min(max(4.0 * (1.0 - stairs.epsilon / stairs.optimum.divergence), 1e-6), 0.5)
-    log_h = single.least_epsilon(stairs.problem, stairs.optimum.profile, stairs.epsilon, setting.delta, drop)
+    log_h = single.least_epsilon(
+        stairs.problem, stairs.optimum.profile, stairs.epsilon, setting.delta, drop
+    )
     return None if log_h is None else _of_log_h(log_h, stairs, setting)
 
 
@@ -344,7 +407,9 @@ def of_masses(masses: Floats, setting: Setting) -> Candidate | None:
 
 def _of_log_h(log_h: Floats, stairs: Candidate, setting: Setting) -> Candidate:
     """A law that ends, judged."""
-    noise = LatticeNoise.from_log_weights(log_h, None, domain=setting.domain, dimension=setting.dimension)
+    noise = LatticeNoise.from_log_weights(
+        log_h, None, domain=setting.domain, dimension=setting.dimension
+    )
     return replace(stairs, log_h=log_h, tail_ratio=None, epsilon=_judged(noise, setting))
 
 
@@ -358,7 +423,9 @@ def certified(optimum: RenyiOptimum) -> RenyiOptimum:
 
 def moments_value(optimum: RenyiOptimum, setting: Setting) -> float:
     """Prop. 2.4 at the optimum's order."""
-    return epsilon_from_renyi(setting.compositions * optimum.divergence, optimum.problem.order, setting.delta, "moments")
+    return epsilon_from_renyi(
+        setting.compositions * optimum.divergence, optimum.problem.order, setting.delta, "moments"
+    )
 
 
 def freed(candidate: Candidate, setting: Setting) -> Candidate:
@@ -368,13 +435,27 @@ def freed(candidate: Candidate, setting: Setting) -> Candidate:
     another one): so only where the divergence is what counts.
     """
     order = candidate.optimum.problem.order
-    if setting.dimension > 1 or setting.ratio >= _FREE_BELOW or setting.shift > _MOST_SHIFTS or math.isinf(order):
+    if (
+        setting.dimension > 1
+        or setting.ratio >= _FREE_BELOW
+        or setting.shift > _MOST_SHIFTS
+        or math.isinf(order)
+    ):
         return candidate
     problem = setting.problem(order, monotone=False)
     optimum = renyi.solve(problem)
-    if not optimum.divergence < candidate.optimum.divergence or optimum.status is Status.NOT_REACHED:
+    if (
+        not optimum.divergence < candidate.optimum.divergence
+        or optimum.status is Status.NOT_REACHED
+    ):
         return candidate
-    return replace(candidate, log_h=optimum.log_h, tail_ratio=problem.tail_ratio, optimum=optimum, problem=problem)
+    return replace(
+        candidate,
+        log_h=optimum.log_h,
+        tail_ratio=problem.tail_ratio,
+        optimum=optimum,
+        problem=problem,
+    )
 
 
 def best_moments(setting: Setting) -> tuple[Candidate, float]:
@@ -395,11 +476,15 @@ def best_moments(setting: Setting) -> tuple[Candidate, float]:
     ends = (max(middle - 2.0, math.log(1e-3)), min(middle + 3.0, math.log(_HIGHEST_ORDER)))
     _golden(value, *ends)
     seen[math.inf] = renyi_candidate(setting, math.inf)
-    best = freed(min(seen.values(), key=lambda candidate: moments_value(candidate.optimum, setting)), setting)
+    best = freed(
+        min(seen.values(), key=lambda candidate: moments_value(candidate.optimum, setting)), setting
+    )
     return best, moments_value(best.optimum, setting)
 
 
-def _golden(function: Callable[[float], float], low: float, high: float, tolerance: float = 2e-3) -> None:
+def _golden(
+    function: Callable[[float], float], low: float, high: float, tolerance: float = 2e-3
+) -> None:
     """Golden-section search for a minimum; the caller remembers the values."""
     ratio = 0.5 * (math.sqrt(5.0) - 1.0)
     a, b = high - ratio * (high - low), low + ratio * (high - low)

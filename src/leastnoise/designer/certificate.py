@@ -34,7 +34,9 @@ def lower_bound(problem: RenyiProblem, gradient: Floats, rounding: Floats) -> Bo
     if problem.monotone:
         share = np.exp(problem.log_mass - np.max(problem.log_mass))
         mass = np.cumsum(share)
-        if not mass[0] > 0.0:  # thousands of answers: the inner shells are too light for a double, and nothing is proven
+        if (
+            not mass[0] > 0.0
+        ):  # thousands of answers: the inner shells are too light for a double, and nothing is proven
             return Bound(-np.inf, 0.0)
         # cumsum errs by a few units in the last place of its largest partial sum; charge them.
         slack = 2.0**-50 * np.cumsum(share * np.abs(c))

@@ -25,29 +25,44 @@ class Row:
     sigma_at_epsilon: float | None
 
 
-def compare(*, delta: float, sigma: float, domain: Domain = "real", **request: Any) -> tuple[Row, ...]:
+def compare(
+    *, delta: float, sigma: float, domain: Domain = "real", **request: Any
+) -> tuple[Row, ...]:
     """The design for the request and every known law beside it, best first."""
     best = design(delta=delta, sigma=sigma, domain=domain, **request)
     rows = [Row(best.origin, best.epsilon, best.sigma)]
-    builders = {name: (build, uses) for name, build, uses in known_laws(best.sensitivity, best.batch, domain)}
+    builders = {
+        name: (build, uses)
+        for name, build, uses in known_laws(best.sensitivity, best.batch, domain)
+    }
     for name, epsilon in best.rivals.items():
         if name == best.origin:
             continue
         needed = None
         if name in builders:
             build, uses = builders[name]
-            needed = least_sigma(build, best.epsilon, best.sigma, best.sensitivity, delta, best.compositions * uses)
+            needed = least_sigma(
+                build, best.epsilon, best.sigma, best.sensitivity, delta, best.compositions * uses
+            )
         rows.append(Row(name, epsilon, needed))
     return tuple(rows)
 
 
 def least_sigma(
-    build: Callable[[float], Noise], epsilon: float, sigma: float, sensitivity: float, delta: float, draws: int
+    build: Callable[[float], Noise],
+    epsilon: float,
+    sigma: float,
+    sensitivity: float,
+    delta: float,
+    draws: int,
 ) -> float | None:
     """The least standard deviation at which the family is certified at `epsilon`, between 1 and 20 times `sigma`."""
 
     def fits(log_sigma: float) -> bool:
-        return PrivacyLoss.of(build(math.exp(log_sigma)), sensitivity).compose(draws).epsilon(delta) <= epsilon
+        return (
+            PrivacyLoss.of(build(math.exp(log_sigma)), sensitivity).compose(draws).epsilon(delta)
+            <= epsilon
+        )
 
     low, high = math.log(sigma), math.log(20.0 * sigma)
     try:

@@ -47,7 +47,10 @@ MOST_INTEGERS = 20_000.0  # sigma of integer noise, of which every integer withi
 # The least sigma/sensitivity: on the real line 12,000 bins a sensitivity, on the integers what integer weights still draw exactly
 # (the weight of 0 has 53 bits, and at 1e-6 rounding the others moves ε by more than 1e-6 of itself).
 _SMALLEST: Mapping[Domain, float] = {"real": 1e-3, "integer": 1e-5}
-_SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-5}  # of joint laws: below, each answer has noise of its own
+_SMALLEST_JOINT: Mapping[Domain, float] = {
+    "real": 0.01,
+    "integer": 1e-5,
+}  # of joint laws: below, each answer has noise of its own
 _CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
 _ROUGHLY = 0.01  # and one that only says where to begin
 _CLOSED = 1e-7  # a bracket of sigma this narrow holds a jump of ε
@@ -59,13 +62,21 @@ _TURNS = 4  # laws that may win one after the other while sigma is looked for
 _WIDEST = 4.0  # radius of uniform noise of the cost c(sigma), in sigmas: √3 for the quadratic cost, e for log(1 + |z|)
 _STEEP = 6.0  # of ε a release, from which sigma falls exponentially
 _FEW_HUNDREDTHS = 0.05  # sigma/sensitivity from which known laws are looked at for a start
-_TIE, _FEW = 1e-4, 1e-3  # of ε, within which a law is preferred whose failures use less than this share of δ
+_TIE, _FEW = (
+    1e-4,
+    1e-3,
+)  # of ε, within which a law is preferred whose failures use less than this share of δ
 _USUAL_SLOPE, _STEEPEST, _STRAIGHT, _FLATTEST = -1.1, -1e4, -10.0, -0.02  # of log ε against log σ
 _LONGEST = 1.5  # step of log σ
 _FAR = 0.8
 _NEARBY = 0.2  # log σ, within which the linear program's sigma is expected
 _KNOWN_ROUNDS = 8  # of the search for a known law's sigma
-FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)  # of a program beyond the solver
+FAILURES = (
+    LeastNoiseError,
+    ArithmeticError,
+    ValueError,
+    np.linalg.LinAlgError,
+)  # of a program beyond the solver
 _BLOCK_CHANCE = 1.1  # joint noise on blocks is not optimised where it is this far above another law without descent
 _PRODUCT_CHANCE = 0.8  # independent noise is not optimised where the joint law is this far below every known product
 
@@ -97,7 +108,9 @@ class Design:
     status: str
     residual: float  # how far the law is from unit mass and from its cost budget, relatively
     discretisation: float | None  # relative cost of the bins and the tail, estimated
-    moments_epsilon: float | None  # objective "renyi": the moments accountant's value, the paper's objective
+    moments_epsilon: (
+        float | None
+    )  # objective "renyi": the moments accountant's value, the paper's objective
     rivals: Mapping[str, float]
 
     @property
@@ -128,7 +141,11 @@ class Design:
         product = min((e for name, e in self.rivals.items() if name in PRODUCTS), default=math.nan)
         if self.noise.dimension == 1:
             return f"independent noise on each answer: one person changes {min(self.touched, self.batch)} of {self.batch}"
-        kind = "one joint draw" if self.is_joint else f"joint noise on {self.blocks} blocks of {self.noise.dimension} answers"
+        kind = (
+            "one joint draw"
+            if self.is_joint
+            else f"joint noise on {self.blocks} blocks of {self.noise.dimension} answers"
+        )
         return f"{kind} for {self.batch} answers: epsilon {above(self.epsilon)} against {above(product)} for independent noise"
 
     def lattice_noise(self) -> LatticeNoise:
@@ -157,13 +174,22 @@ class Design:
             f"  accuracy    standard deviation {self.noise.std:.6g}, ± {above(self.noise.interval(0.95))} at 95 % from noise alone",
         ]
         if self.gap is not None and self.renyi_order is not None:
-            lines.append(f"  certificate order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}: {self.status}")
+            lines.append(
+                f"  certificate order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}: {self.status}"
+            )
         lines.append(f"  residual    mass and cost meet their constraints to {self.residual:.1e}")
         if self.discretisation is not None:
-            lines.append(f"  lattice     bins and tail cost about {self.discretisation:.1e} of the divergence")
+            lines.append(
+                f"  lattice     bins and tail cost about {self.discretisation:.1e} of the divergence"
+            )
         if self.moments_epsilon is not None:
-            lines.append(f"  moments accountant at this order: epsilon = {above(self.moments_epsilon, 6)}")
-        lines.extend(f"  {name:<18} needs epsilon = {above(epsilon, 6)}" for name, epsilon in self.rivals.items())
+            lines.append(
+                f"  moments accountant at this order: epsilon = {above(self.moments_epsilon, 6)}"
+            )
+        lines.extend(
+            f"  {name:<18} needs epsilon = {above(epsilon, 6)}"
+            for name, epsilon in self.rivals.items()
+        )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -245,13 +271,19 @@ def design(
     True
     """
     if (sigma is None) == (epsilon is None):
-        raise InvalidParameterError("sigma", sigma, f"or epsilon={epsilon!r} to be given, exactly one of them")
+        raise InvalidParameterError(
+            "sigma", sigma, f"or epsilon={epsilon!r} to be given, exactly one of them"
+        )
     cost = quadratic() if cost is None else cost
     if not isinstance(cost, Cost):
-        raise InvalidParameterError("cost", cost, "to be a Cost, such as leastnoise.cost.absolute()")
+        raise InvalidParameterError(
+            "cost", cost, "to be a Cost, such as leastnoise.cost.absolute()"
+        )
     batch = positive_integer("batch", batch)
     if batch > MOST_ANSWERS:
-        raise InvalidParameterError("batch", batch, f"to be at most {MOST_ANSWERS}: independent noise serves more as well")
+        raise InvalidParameterError(
+            "batch", batch, f"to be at most {MOST_ANSWERS}: independent noise serves more as well"
+        )
     sensitivities = _sensitivities(sensitivity, batch, domain)
     request = _Request(
         delta=open_unit("delta", delta),
@@ -262,7 +294,9 @@ def design(
         sensitivities=sensitivities,
         domain="integer" if one_of("domain", domain, ("real", "integer")) == "integer" else "real",
         cost=cost,
-        objective="renyi" if one_of("objective", objective, ("tight", "renyi")) == "renyi" else "tight",
+        objective="renyi"
+        if one_of("objective", objective, ("tight", "renyi")) == "renyi"
+        else "tight",
         renyi_order=None if renyi_order is None else _checked_order(renyi_order, objective),
         step=None if step is None else positive("step", step),
     )
@@ -275,15 +309,21 @@ def design(
     return _at_epsilon(request, positive("epsilon", epsilon))
 
 
-def _sensitivities(sensitivity: float | Sequence[float], batch: int, domain: str) -> tuple[float, ...]:
+def _sensitivities(
+    sensitivity: float | Sequence[float], batch: int, domain: str
+) -> tuple[float, ...]:
     """One sensitivity for each answer of the batch."""
     if not isinstance(sensitivity, (Sequence, np.ndarray)) or isinstance(sensitivity, (str, bytes)):
         return (at_least("sensitivity", sensitivity),) * batch
     found = tuple(at_least(f"sensitivity[{index}]", each) for index, each in enumerate(sensitivity))
     if len(found) != batch:
-        raise InvalidParameterError("sensitivity", list(found), f"to have one entry for each of batch={batch} answers")
+        raise InvalidParameterError(
+            "sensitivity", list(found), f"to have one entry for each of batch={batch} answers"
+        )
     if domain == "integer" and len(set(found)) > 1:
-        raise InvalidParameterError("sensitivity", list(found), 'to be the same for all answers when domain="integer"')
+        raise InvalidParameterError(
+            "sensitivity", list(found), 'to be the same for all answers when domain="integer"'
+        )
     return found
 
 
@@ -291,7 +331,9 @@ def _checked_order(order: float, objective: str) -> float:
     infinite = isinstance(order, (float, np.floating)) and order == math.inf
     number = math.inf if infinite else real_number("renyi_order", order)
     if objective != "renyi" or number < 1.0:
-        raise InvalidParameterError("renyi_order", order, 'to be at least 1, with objective="renyi"')
+        raise InvalidParameterError(
+            "renyi_order", order, 'to be at least 1, with objective="renyi"'
+        )
     return number
 
 
@@ -308,7 +350,9 @@ def _is_too_small_for_joint(request: _Request, sigma: float) -> bool:
 def _largest_ratio(request: _Request) -> float:
     """The largest sigma, in sensitivities: less where the cost is bounded, or nearly, or where there would be too many integers."""
     cost, s = request.cost, request.sensitivity
-    largest = min(LARGEST_RATIO, MOST_INTEGERS / s) if request.domain == "integer" else LARGEST_RATIO
+    largest = (
+        min(LARGEST_RATIO, MOST_INTEGERS / s) if request.domain == "integer" else LARGEST_RATIO
+    )
 
     def is_within(ratio: float) -> bool:
         return cost.radius(cost.of(ratio * s)) <= _WIDEST * LARGEST_RATIO * s
@@ -325,7 +369,9 @@ def _largest_ratio(request: _Request) -> float:
 def _checked_sigma(request: _Request, sigma: float) -> float:
     s, smallest = request.sensitivity, smallest_ratio(request.domain)
     if not smallest <= sigma / s <= LARGEST_RATIO:
-        raise DesignError(f"Expected sigma={sigma!r} between {smallest * s:g} and {LARGEST_RATIO * s:g} for sensitivity={s:g}.")
+        raise DesignError(
+            f"Expected sigma={sigma!r} between {smallest * s:g} and {LARGEST_RATIO * s:g} for sensitivity={s:g}."
+        )
     if not request.cost.of(sigma) > 0.0:
         raise InvalidParameterError("cost of sigma", request.cost.of(sigma), "to be positive")
     if request.domain == "integer" and sigma > MOST_INTEGERS:
@@ -345,11 +391,15 @@ def _at_sigma(request: _Request, sigma: float) -> Design:
     """The best law at this budget: the optimised one, or the best rival where none of ours is better."""
     best, named = _best_at(request, sigma, _attempted(request, sigma))
     if not math.isfinite(best.epsilon):
-        raise DesignError(f"No law of sigma={sigma!r} has a finite epsilon for compositions={request.compositions}.")
+        raise DesignError(
+            f"No law of sigma={sigma!r} has a finite epsilon for compositions={request.compositions}."
+        )
     return _as_design(request, sigma, best, named)
 
 
-def _best_at(request: _Request, sigma: float, ours: _Found, most: float = math.inf) -> tuple[_Found, dict[str, float]]:
+def _best_at(
+    request: _Request, sigma: float, ours: _Found, most: float = math.inf
+) -> tuple[_Found, dict[str, float]]:
     """The law that is preferred at this budget, if possible of an ε of `most`, and the ε of each known one."""
     found = [ours]
     others = _rivals(request, sigma)
@@ -396,7 +446,11 @@ def _preferred(found: Sequence[_Found], request: _Request, most: float) -> _Foun
     releases that follow.
     """
     best = min(found, key=lambda law: law.epsilon)
-    near = [law for law in found if law.epsilon <= max(min(best.epsilon * (1.0 + _TIE), most), best.epsilon)]
+    near = [
+        law
+        for law in found
+        if law.epsilon <= max(min(best.epsilon * (1.0 + _TIE), most), best.epsilon)
+    ]
     if len(near) == 1:
         return best
     spared = [law for law in near if _failures(law, request) <= _FEW * request.delta]
@@ -408,7 +462,9 @@ def _failures(law: _Found, request: _Request) -> float:
     return request.compositions * law.uses * single_loss(law.noise, request.sensitivity).infinite
 
 
-def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Rival]) -> list[_Found]:
+def _splits(
+    request: _Request, sigma: float, joint: _Found, others: Sequence[Rival]
+) -> list[_Found]:
     """The batch served otherwise than by one joint draw, or whatever law it was until now, where that has a chance: independent
     noise, and joint noise on blocks."""
     chance = {split.size: split for split in batches.splits(request.batch, request.touched)}
@@ -438,7 +494,11 @@ def _splits(request: _Request, sigma: float, joint: _Found, others: Sequence[Riv
         if joint.origin == "optimised" and joint.noise.dimension == split.size:
             continue  # it is that one
         part = _part(request, split)
-        ways = [_of_part(part, split.touched)] if split.size == 1 or _has_chance(part, sigma, known) else []
+        ways = (
+            [_of_part(part, split.touched)]
+            if split.size == 1 or _has_chance(part, sigma, known)
+            else []
+        )
         if split.size >= batches.LEAST_SPHERE and request.cost.exponent == 2.0:
             ways.append(_sphere_of_part(part, split.touched))
         for way in ways:
@@ -459,7 +519,12 @@ def _has_chance(part: _Request, sigma: float, known: float) -> bool:
 
 def _part(request: _Request, split: batches.Split) -> _Request:
     """What one block of the split asks for: all draws of it that one person is seen in compose."""
-    return replace(request, batch=split.size, touched=split.size, compositions=request.compositions * split.touched)
+    return replace(
+        request,
+        batch=split.size,
+        touched=split.size,
+        compositions=request.compositions * split.touched,
+    )
 
 
 def _of_part(part: _Request, uses: int) -> _Way:
@@ -480,7 +545,9 @@ def _sphere_of_part(part: _Request, uses: int) -> _Way:
     return make
 
 
-def _attempted(request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False) -> _Found:
+def _attempted(
+    request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False
+) -> _Found:
     """`_optimised`; where the program is beyond the solver, the best known law, with which other ways to serve a batch compete."""
     try:
         return _optimised(request, sigma, near, quick=quick)
@@ -493,14 +560,20 @@ def _attempted(request: _Request, sigma: float, near: _Found | None = None, *, q
         raise DesignError(f"No law was found for sigma={sigma!r}: {failure}") from failure
 
 
-def _optimised(request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False) -> _Found:
+def _optimised(
+    request: _Request, sigma: float, near: _Found | None = None, *, quick: bool = False
+) -> _Found:
     """The best law of the family for the request's objective; `near` is that of almost the same sigma, to start from, and `quick`
     leaves out what takes long."""
     if _is_too_small_for_joint(request, sigma):
         raise DesignError(
             f"Expected sigma={sigma!r} of joint noise to be at least {_SMALLEST_JOINT[request.domain]:g} sensitivities."
         )
-    lattice = _lattice(request, sigma, None if near is None or near.candidate is None else near.candidate.problem.shift)
+    lattice = _lattice(
+        request,
+        sigma,
+        None if near is None or near.candidate is None else near.candidate.problem.shift,
+    )
     setting, moments = lattice.setting, None
     if request.objective == "tight":
         known = None if near is None or quick else near.candidate
@@ -509,13 +582,17 @@ def _optimised(request: _Request, sigma: float, near: _Found | None = None, *, q
     elif request.renyi_order is None:
         candidate, moments = candidates.best_moments(setting)
     else:
-        candidate = candidates.freed(candidates.renyi_candidate(setting, request.renyi_order, None, Settings()), setting)
+        candidate = candidates.freed(
+            candidates.renyi_candidate(setting, request.renyi_order, None, Settings()), setting
+        )
         if request.renyi_order > 1.0:
             moments = candidates.moments_value(candidate.optimum, setting)
     return _of_candidate(request, lattice, candidate, moments)
 
 
-def _of_candidate(request: _Request, lattice: _Lattice, candidate: Candidate, moments: float | None = None) -> _Found:
+def _of_candidate(
+    request: _Request, lattice: _Lattice, candidate: Candidate, moments: float | None = None
+) -> _Found:
     """The law judged as it stands: the search's own ε may differ in the last digits, and a tie with a rival is decided by them."""
     noise = lattice.noise(candidate)
     loss = PrivacyLoss.of(noise, request.sensitivity).compose(request.compositions)
@@ -523,7 +600,9 @@ def _of_candidate(request: _Request, lattice: _Lattice, candidate: Candidate, mo
     def again(sigma: float, near: _Found | None) -> _Found:
         return _attempted(request, sigma, near)
 
-    return _Found(noise, loss.epsilon(request.delta), 1, again, candidate=candidate, moments=moments)
+    return _Found(
+        noise, loss.epsilon(request.delta), 1, again, candidate=candidate, moments=moments
+    )
 
 
 @dataclass(frozen=True)
@@ -539,7 +618,9 @@ class _Lattice:
     def noise(self, candidate: Candidate) -> LatticeNoise:
         setting = self.setting
         log_h, ratio = candidates.in_integers(candidate.log_h, candidate.tail_ratio, self.block)
-        law = LatticeNoise.from_log_weights(log_h, ratio, step=self.step, domain=setting.domain, dimension=setting.dimension)
+        law = LatticeNoise.from_log_weights(
+            log_h, ratio, step=self.step, domain=setting.domain, dimension=setting.dimension
+        )
         return law if self.rounded_to is None else whole.rounded(law, *self.rounded_to)
 
 
@@ -553,13 +634,17 @@ def _lattice(request: _Request, sigma: float, shift: int | None = None) -> _Latt
     ratio = cost.radius(budget) / (math.sqrt(3.0) * s)
 
     def setting(domain: Domain, shift: int, cost: Cost, budget: float) -> Setting:
-        return Setting(batch, shift, domain, cost, budget, ratio, request.delta, request.compositions)
+        return Setting(
+            batch, shift, domain, cost, budget, ratio, request.delta, request.compositions
+        )
 
     if request.domain == "integer":
         needed = candidates.bins(ratio)
         block = candidates.block_size(round(s), needed)
         if batch > 1 or round(s) // block <= 4 * needed:
-            return _Lattice(setting("integer", round(s) // block, cost.over_blocks(block), budget), 1.0, block)
+            return _Lattice(
+                setting("integer", round(s) // block, cost.over_blocks(block), budget), 1.0, block
+            )
         finer = replace(request, domain="real", step=None)
         unrounded = math.sqrt(sigma**2 - 1.0 / 12.0) if cost.exponent == 2.0 else sigma
         return replace(_lattice(finer, unrounded, shift), rounded_to=(cost, budget))
@@ -568,14 +653,20 @@ def _lattice(request: _Request, sigma: float, shift: int | None = None) -> _Latt
     elif shift is None and cost.exponent is None:
         shift = candidates.bins(ratio)
     elif shift is None:
-        shift = candidates.aligned_bins(ratio, batch, cost, lambda m: cost.in_steps(budget, s / m)[1])
+        shift = candidates.aligned_bins(
+            ratio, batch, cost, lambda m: cost.in_steps(budget, s / m)[1]
+        )
     step = request.step or step_of(s, shift)
     return _Lattice(setting("real", shift, *cost.in_steps(budget, step)), step)
 
 
-def _as_design(request: _Request, sigma: float, found: _Found, named: Mapping[str, float]) -> Design:
+def _as_design(
+    request: _Request, sigma: float, found: _Found, named: Mapping[str, float]
+) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
-    loss = PrivacyLoss.of(found.noise, request.sensitivity).compose(request.compositions * found.uses)
+    loss = PrivacyLoss.of(found.noise, request.sensitivity).compose(
+        request.compositions * found.uses
+    )
     bounds = loss.epsilon_bounds(request.delta)
     optimum = None if found.candidate is None else candidates.certified(found.candidate.optimum)
     bins = None if optimum is None else discretisation_cost(optimum)
@@ -627,7 +718,9 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     best, named = _best_at(request, reached.ratio * s, reached.law, epsilon)
     for _ in range(_TURNS):
         is_end = reached.ratio in ends
-        if best.epsilon > epsilon * (1.0 - _CALIBRATED) and not (is_end and best.epsilon <= epsilon):
+        if best.epsilon > epsilon * (1.0 - _CALIBRATED) and not (
+            is_end and best.epsilon <= epsilon
+        ):
             break
         if best is reached.law or reached.ratio == least:
             break
@@ -655,7 +748,9 @@ def _at_epsilon(request: _Request, epsilon: float) -> Design:
     return _as_design(request, reached.ratio * s, best, named)
 
 
-def _calibrated_of_several(request: _Request, epsilon: float, first: float, ends: tuple[float, float]) -> _Calibrated:
+def _calibrated_of_several(
+    request: _Request, epsilon: float, first: float, ends: tuple[float, float]
+) -> _Calibrated:
     """Our own law of several answers or releases, calibrated.
 
     1. Without descent or linear program, which brings sigma within a few per cent of the answer in little time.
@@ -665,22 +760,41 @@ def _calibrated_of_several(request: _Request, epsilon: float, first: float, ends
     4. Otherwise, and for several releases, with all that the search has.
     """
     s, slope = request.sensitivity, _known_slope(request, first)
-    roughly = _calibrate(partial(_attempted, request, quick=True), epsilon, s, first, ends, slope, _ROUGHLY)
-    if request.batch > 1 and first < _FAR * roughly.ratio and (known := _rivals(request, first * s)):
+    roughly = _calibrate(
+        partial(_attempted, request, quick=True), epsilon, s, first, ends, slope, _ROUGHLY
+    )
+    if (
+        request.batch > 1
+        and first < _FAR * roughly.ratio
+        and (known := _rivals(request, first * s))
+    ):
         found = _calibrated_or_none(_known(request, known[0]).again, epsilon, s, first, ends, slope)
-        if found is not None and found.law.epsilon <= epsilon and found.ratio < _FAR * roughly.ratio:
+        if (
+            found is not None
+            and found.law.epsilon <= epsilon
+            and found.ratio < _FAR * roughly.ratio
+        ):
             return found
     candidate = roughly.law.candidate
     if request.compositions == 1 and candidate is not None and candidate.is_rough:
-        found = _of_one_joint_release(request, epsilon, roughly.ratio, candidate, ends, roughly.slope)
+        found = _of_one_joint_release(
+            request, epsilon, roughly.ratio, candidate, ends, roughly.slope
+        )
         if found is not None:
             return found
     begun = roughly.law if candidate is not None and not candidate.is_rough else None
-    return _calibrate(partial(_attempted, request), epsilon, s, roughly.ratio, ends, roughly.slope, begun=begun)
+    return _calibrate(
+        partial(_attempted, request), epsilon, s, roughly.ratio, ends, roughly.slope, begun=begun
+    )
 
 
 def _of_one_joint_release(
-    request: _Request, epsilon: float, ratio: float, near: Candidate, ends: tuple[float, float], slope: float
+    request: _Request,
+    epsilon: float,
+    ratio: float,
+    near: Candidate,
+    ends: tuple[float, float],
+    slope: float,
 ) -> _Calibrated | None:
     """The law of least cost at this ε, by one linear program on the lattice of a law `near` it; where the staircase that ends does
     as well, that one, calibrated. None where the program is too large, not solved, or leads out of the range."""
@@ -695,7 +809,9 @@ def _of_one_joint_release(
     lattice = _lattice(request, sigma, shift)
     candidate = candidates.of_masses(masses, lattice.setting)
     if candidate is None:
-        return _calibrate(partial(_attempted, request, quick=True), epsilon, s, sigma / s, ends, slope)
+        return _calibrate(
+            partial(_attempted, request, quick=True), epsilon, s, sigma / s, ends, slope
+        )
     law = _of_candidate(request, lattice, candidate)
     is_calibrated = epsilon * (1.0 - _CALIBRATED) <= law.epsilon <= epsilon
     return _Calibrated(sigma / s, law, slope) if is_calibrated else None
@@ -719,24 +835,40 @@ def _known_slope(request: _Request, ratio: float) -> float:
     steep."""
     uses = request.compositions * request.touched
     moved = 1e-3
-    ends = [PrivacyLoss.of(gaussian(ratio * math.exp(x)), 1.0).compose(uses).epsilon(request.delta) for x in (0.0, moved)]
+    ends = [
+        PrivacyLoss.of(gaussian(ratio * math.exp(x)), 1.0).compose(uses).epsilon(request.delta)
+        for x in (0.0, moved)
+    ]
     if not 0.0 < ends[1] < ends[0] < math.inf:
         return _USUAL_SLOPE
     slope = math.log(ends[1] / ends[0]) / moved
     return max(slope, _STEEPEST) if slope < _STRAIGHT else _USUAL_SLOPE
 
 
-def _calibrated_apart(request: _Request, epsilon: float, ends: tuple[float, float]) -> _Calibrated | None:
+def _calibrated_apart(
+    request: _Request, epsilon: float, ends: tuple[float, float]
+) -> _Calibrated | None:
     """A batch with noise of its own on each answer, where sigma is too small for a joint law."""
     split = batches.splits(request.batch, request.touched)[0]
     part = _part(request, split)
     return _calibrated_or_none(
-        _of_part(part, split.touched), epsilon, request.sensitivity, _first_ratio(part, epsilon), ends, _USUAL_SLOPE
+        _of_part(part, split.touched),
+        epsilon,
+        request.sensitivity,
+        _first_ratio(part, epsilon),
+        ends,
+        _USUAL_SLOPE,
     )
 
 
 def _calibrated_or_none(
-    way: _Way, epsilon: float, s: float, start: float, ends: tuple[float, float], slope: float, begun: _Found | None = None
+    way: _Way,
+    epsilon: float,
+    s: float,
+    start: float,
+    ends: tuple[float, float],
+    slope: float,
+    begun: _Found | None = None,
 ) -> _Calibrated | None:
     """`_calibrate`, of a law that may not exist at every sigma."""
     try:
@@ -788,14 +920,23 @@ def _calibrate(
         else:
             low, too_low = ratio, True
         is_end = ratio == ends[0 if law.epsilon <= epsilon else 1]
-        if is_end or epsilon * (1.0 - tolerance) <= law.epsilon <= epsilon or high <= low * (1.0 + _CLOSED):
+        if (
+            is_end
+            or epsilon * (1.0 - tolerance) <= law.epsilon <= epsilon
+            or high <= low * (1.0 + _CLOSED)
+        ):
             break
         if enough is not None and too_low:
             widths.append(math.log(high / low))
         is_stuck = len(widths) > 3 and widths[-1] > 0.5 * widths[-4]
         wanted = math.exp(_secant(places, slope, 1.0 - 0.3 * tolerance))
-        before, ratio = ratio, math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends)
-        reach = _NEXT * max(1.0, slope / _STRAIGHT)  # where ε is steep in σ a law is dear to find, and far in ε though near in σ
+        before, ratio = (
+            ratio,
+            math.sqrt(low * high) if is_stuck else _next_ratio(wanted, low, high, ends),
+        )
+        reach = _NEXT * max(
+            1.0, slope / _STRAIGHT
+        )  # where ε is steep in σ a law is dear to find, and far in ε though near in σ
         is_near = abs(law.epsilon / epsilon - 1.0) < _NEAR or abs(math.log(ratio / before)) < reach
         near = law if is_near else None
     else:
@@ -835,7 +976,9 @@ def _secant(places: Sequence[tuple[float, float]], slope: float, wanted: float) 
     if slope < _STRAIGHT and len(places) > 1 and y != places[-2][1]:
         x0, y0 = places[-2]
         return x + min(max((wanted - y) * (x - x0) / (y - y0), -_LONGEST), _LONGEST)
-    if len(places) > 1 and _are_nothing(places) and x < places[-2][0]:  # nothing says how far it is: twice as far as the last step
+    if (
+        len(places) > 1 and _are_nothing(places) and x < places[-2][0]
+    ):  # nothing says how far it is: twice as far as the last step
         return x + max(2.0 * (x - places[-2][0]), -_LONGEST)
     if slope < _STRAIGHT and y < wanted:
         return x + (wanted - y) / slope
@@ -854,7 +997,9 @@ def _first_ratio(request: _Request, epsilon: float) -> float:
     low, high = math.log(_FEW_HUNDREDTHS), math.log(LARGEST_RATIO)
     while high - low > 0.01:
         middle = 0.5 * (low + high)
-        reached = PrivacyLoss.of(gaussian(math.exp(middle)), 1.0).compose(uses).epsilon(request.delta)
+        reached = (
+            PrivacyLoss.of(gaussian(math.exp(middle)), 1.0).compose(uses).epsilon(request.delta)
+        )
         low, high = (middle, high) if reached > epsilon else (low, middle)
     found = [0.95 * math.exp(high)]
     if request.batch == 1:
@@ -863,19 +1008,34 @@ def _first_ratio(request: _Request, epsilon: float) -> float:
         if epsilon / uses > _STEEP:
             found.append(math.exp(-epsilon / (3.0 * uses)))
     else:
-        found.append(_known_ratio(lambda ratio: plain_cube(ratio, request.batch, 1.0, "real"), request, epsilon, math.exp(high)))
+        found.append(
+            _known_ratio(
+                lambda ratio: plain_cube(ratio, request.batch, 1.0, "real"),
+                request,
+                epsilon,
+                math.exp(high),
+            )
+        )
         if request.batch >= batches.LEAST_SPHERE:
-            found.append(_known_ratio(lambda ratio: sphere(ratio, request.batch), request, epsilon, math.exp(high)))
+            found.append(
+                _known_ratio(
+                    lambda ratio: sphere(ratio, request.batch), request, epsilon, math.exp(high)
+                )
+            )
     return min(max(min(found), smallest_ratio(request.domain)), LARGEST_RATIO)
 
 
-def _known_ratio(law: Callable[[float], Noise], request: _Request, epsilon: float, start: float) -> float:
+def _known_ratio(
+    law: Callable[[float], Noise], request: _Request, epsilon: float, start: float
+) -> float:
     """The sigma of a family of joint laws of unit sensitivity that about reaches `epsilon`; +inf where no such law is found."""
     places: list[tuple[float, float]] = []
     ratio, slope = start, _USUAL_SLOPE
     for _ in range(_KNOWN_ROUNDS):
         try:
-            reached = PrivacyLoss.of(law(ratio), 1.0).compose(request.compositions).epsilon(request.delta)
+            reached = (
+                PrivacyLoss.of(law(ratio), 1.0).compose(request.compositions).epsilon(request.delta)
+            )
         except FAILURES:
             return math.inf
         if abs(reached / epsilon - 1.0) < _ROUGHLY:

@@ -80,7 +80,9 @@ class _Cubes:
         return self.cost.size - 1
 
 
-def best_ended(dimension: int, shift: int, cost: Cost, budget: float, domain: str, delta: float, enough: float) -> EndedLaw | None:
+def best_ended(
+    dimension: int, shift: int, cost: Cost, budget: float, domain: str, delta: float, enough: float
+) -> EndedLaw | None:
     """The mixture of least ε at this budget and δ; `enough` is an ε that surely suffices, that of the best staircase.
 
     None where the laws would have too many shells.
@@ -104,7 +106,9 @@ def best_ended(dimension: int, shift: int, cost: Cost, budget: float, domain: st
     return None
 
 
-def _least_epsilon(cubes: _Cubes, budget: float, delta: float, enough: float) -> tuple[float, _Mixture] | None:
+def _least_epsilon(
+    cubes: _Cubes, budget: float, delta: float, enough: float
+) -> tuple[float, _Mixture] | None:
     """The ε at which the least cost is the budget, and the mixture that has it."""
 
     def excess(epsilon: float) -> float:
@@ -129,8 +133,12 @@ def _without_loss(cubes: _Cubes, budget: float, delta: float) -> tuple[float, _M
     low = high
     while excess(low) < 0.0:
         low -= 0.5
-        if not np.any(_points(cubes, 0.0, np.ones(1, np.int64), np.array([cubes.last]))[0] < math.exp(low)):
-            return 0.0, _Mixture(budget, (1, cubes.last), (1, cubes.last), 0.0)  # the window is too short: it is doubled
+        if not np.any(
+            _points(cubes, 0.0, np.ones(1, np.int64), np.array([cubes.last]))[0] < math.exp(low)
+        ):
+            return 0.0, _Mixture(
+                budget, (1, cubes.last), (1, cubes.last), 0.0
+            )  # the window is too short: it is doubled
     return 0.0, _least_cost(cubes, 0.0, math.exp(float(brentq(excess, low, high, xtol=1e-14))))
 
 
@@ -148,7 +156,13 @@ def _least_cost(cubes: _Cubes, epsilon: float, delta: float) -> _Mixture:
             return best
         reach = 2 * max(by_width, by_end)
         by_width, by_end = math.ceil(4 * by_width / _MOST_WIDTHS), math.ceil(4 * reach / many)
-        widths = _around({law[0] for law in (best.one, best.other)}, 2 * by_width * (_MOST_WIDTHS // 4), by_width, 1, m)
+        widths = _around(
+            {law[0] for law in (best.one, best.other)},
+            2 * by_width * (_MOST_WIDTHS // 4),
+            by_width,
+            1,
+            m,
+        )
         ends = _around({law[1] for law in (best.one, best.other)} - {_ATOM}, reach, by_end, 0, last)
         ends = np.append(ends, last)
 
@@ -160,7 +174,9 @@ def _around(places: set[int], reach: int, by: int, first: int, last: int) -> Ind
     return np.asarray(near[(near >= first) & (near <= last)], dtype=np.int64)
 
 
-def _cheapest(cubes: _Cubes, epsilon: float, delta: float, widths: Indices, ends: Indices) -> _Mixture:
+def _cheapest(
+    cubes: _Cubes, epsilon: float, delta: float, widths: Indices, ends: Indices
+) -> _Mixture:
     """The lower convex hull of the points (δ_F, cost) and the atom, at δ."""
     lost, cost = _points(cubes, epsilon, widths, ends)
     x, c = np.append(lost.ravel(), 1.0), np.append(cost.ravel(), cubes.cost[0])
@@ -185,14 +201,18 @@ def _points(cubes: _Cubes, epsilon: float, widths: Indices, ends: Indices) -> tu
     """δ_F and cost of the law of every width (rows) and end (columns)."""
     d, m, log_count = cubes.dimension, cubes.shift, cubes.log_count
     radius = np.arange(cubes.last + 1)
-    scale = float(np.max(log_count - epsilon * np.maximum(radius - m, 0) / m))  # no cube of any law weighs more
+    scale = float(
+        np.max(log_count - epsilon * np.maximum(radius - m, 0) / m)
+    )  # no cube of any law weighs more
     level = -(-np.maximum(ends - widths[:, None] + 1, 0) // m)
     most = int(level.max())
     step = -math.expm1(-epsilon)
     inner = widths[:, None] - 1 + m * np.arange(most)
     known = inner <= cubes.last
     inner = np.minimum(inner, cubes.last)
-    weight = np.where(known, step * np.exp(log_count[inner] - epsilon * np.arange(most) - scale), 0.0)
+    weight = np.where(
+        known, step * np.exp(log_count[inner] - epsilon * np.arange(most) - scale), 0.0
+    )
     nothing = np.zeros((widths.size, 1))
     row = np.arange(widths.size)[:, None]
     below = np.cumsum(np.hstack([nothing, weight]), axis=1)[row, level]
@@ -232,5 +252,8 @@ def _law(cubes: _Cubes, epsilon: float, mixture: _Mixture) -> Floats:
 
     if mixture.share <= 0.0:
         return log_h(*mixture.one)
-    one, other = log_h(*mixture.one) + math.log1p(-mixture.share), log_h(*mixture.other) + math.log(mixture.share)
+    one, other = (
+        log_h(*mixture.one) + math.log1p(-mixture.share),
+        log_h(*mixture.other) + math.log(mixture.share),
+    )
     return np.asarray(np.maximum.accumulate(np.logaddexp(one, other)[::-1])[::-1])

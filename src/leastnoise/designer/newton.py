@@ -57,7 +57,9 @@ class Outcome:
         return 1.0 - self.lower_bound / self.divergence
 
 
-def minimise(problem: RenyiProblem, system: PairSystem, start: Floats, settings: Settings) -> Outcome:
+def minimise(
+    problem: RenyiProblem, system: PairSystem, start: Floats, settings: Settings
+) -> Outcome:
     """Run the method from a log-profile that need not meet the constraints."""
     # In high dimension log h is near −500, where doubles are 1e-13 apart: times α that is the noise of every term. So h is
     # measured in units that bring the bulk near 1.
@@ -83,7 +85,9 @@ def _run(problem: RenyiProblem, system: PairSystem, start: Floats, settings: Set
             before = best.gap
             best = _better(best, problem, state, iteration)
             stalled = stalled + 1 if best.gap > 0.9 * before and gained < settings.tolerance else 0
-            if best.gap <= settings.tolerance or stalled > (_PATIENCE_FAR if best.gap > 1e-3 else _PATIENCE_NEAR):
+            if best.gap <= settings.tolerance or stalled > (
+                _PATIENCE_FAR if best.gap > 1e-3 else _PATIENCE_NEAR
+            ):
                 return best
             if state.mu <= floor and step.decrement < 1e-3 * state.mu:
                 floor = max(0.1 * floor, 1e-4 * settings.tolerance)
@@ -99,7 +103,14 @@ def _begin(problem: RenyiProblem, system: PairSystem, start: Floats) -> tuple[St
     bound, used = certify(problem, point, weights)
     best = Outcome(point.q, point.attained, bound.value, bound.slope, used, 0)
     mu = min(max(0.01 * best.gap, 1e-7), 1e-2)
-    return State(point, mu, share_out, mu * share_out / point.slack, weights, first_multipliers(problem, point, weights)), best
+    return State(
+        point,
+        mu,
+        share_out,
+        mu * share_out / point.slack,
+        weights,
+        first_multipliers(problem, point, weights),
+    ), best
 
 
 def _share_out(problem: RenyiProblem, point: Point) -> Floats:

@@ -43,7 +43,9 @@ def point_at(problem: RenyiProblem, system: PairSystem, q: Floats) -> Point:
     divergence = pairs.divergence(problem.order, value.d, value.log_scale)
     factor = pairs.divergence_slope(problem.order, value.d, value.log_scale) / divergence
     share = np.exp(problem.log_mass + q)
-    return Point(q, value, share, slack, np.log(divergence), factor[:, None] * value.gradient, factor)
+    return Point(
+        q, value, share, slack, np.log(divergence), factor[:, None] * value.gradient, factor
+    )
 
 
 def spread(problem: RenyiProblem, profile: Floats) -> Floats:
@@ -67,7 +69,9 @@ def meet_constraints(problem: RenyiProblem, profile: Floats) -> Floats:
         return share / total, top + math.log(total)
 
     def excess(log_theta: float) -> float:
-        return math.log(float(np.sum(scaled(math.exp(log_theta))[0] * problem.unit_cost)) / problem.budget)
+        return math.log(
+            float(np.sum(scaled(math.exp(log_theta))[0] * problem.unit_cost)) / problem.budget
+        )
 
     low, high = -0.1, 0.1
     while excess(low) < 0.0 and low > -20.0:
@@ -77,7 +81,9 @@ def meet_constraints(problem: RenyiProblem, profile: Floats) -> Floats:
     if excess(low) < 0.0 or excess(high) > 0.0:
         if profile is problem.guess:
             raise InvalidParameterError(
-                "budget", problem.budget, "to be within reach of the lattice; give a larger last or leave it out"
+                "budget",
+                problem.budget,
+                "to be within reach of the lattice; give a larger last or leave it out",
             )
         return meet_constraints(problem, problem.guess)
     theta = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
@@ -102,9 +108,14 @@ def certify(problem: RenyiProblem, point: Point, weights: Floats) -> tuple[Bound
     if not best.value > 0.0:
         return Bound(0.0, best.slope), weights
     lowest = float(pairs.divergence(problem.order, best.value, value.log_scale))
-    return Bound(lowest, best.slope * float(pairs.divergence_slope(problem.order, best.value, value.log_scale))), weights
+    return Bound(
+        lowest,
+        best.slope * float(pairs.divergence_slope(problem.order, best.value, value.log_scale)),
+    ), weights
 
 
 def _bound(problem: RenyiProblem, point: Point, weights: Floats) -> Bound:
     value = point.value
-    return lower_bound(problem, (weights @ value.gradient) / point.share, (weights @ value.rounding) / point.share)
+    return lower_bound(
+        problem, (weights @ value.gradient) / point.share, (weights @ value.rounding) / point.share
+    )

@@ -18,7 +18,14 @@ import numpy as np
 from leastnoise import shells
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import pure, start
-from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, open_unit, positive, positive_integer
+from leastnoise.errors import (
+    InvalidParameterError,
+    UnsupportedError,
+    one_of,
+    open_unit,
+    positive,
+    positive_integer,
+)
 from leastnoise.shells import Floats
 
 __all__ = ["RenyiProblem", "bins_per_sensitivity", "renyi_problem"]
@@ -50,17 +57,25 @@ class RenyiProblem:
         size = self.last - self.first + 1
         for name in ("log_mass", "unit_cost", "guess"):
             if getattr(self, name).shape != (size,):
-                raise InvalidParameterError(name, getattr(self, name).shape, f"to have one entry per free shell, {size}")
+                raise InvalidParameterError(
+                    name, getattr(self, name).shape, f"to have one entry per free shell, {size}"
+                )
         if self.first < 0:
             raise InvalidParameterError("first", self.first, "to be at least 0")
         if self.last - self.first < self.shift:
-            raise InvalidParameterError("last", self.last, f"to be at least first + shift = {self.first + self.shift}")
+            raise InvalidParameterError(
+                "last", self.last, f"to be at least first + shift = {self.first + self.shift}"
+            )
         if not self.monotone and self.dimension > 1:
-            raise UnsupportedError("The free problem is for one answer at a time; for a batch the law must be monotone.")
+            raise UnsupportedError(
+                "The free problem is for one answer at a time; for a batch the law must be monotone."
+            )
         if not float(np.min(self.unit_cost)) < self.budget < float(np.max(self.unit_cost)):
             low, high = float(np.min(self.unit_cost)), float(np.max(self.unit_cost))
             raise InvalidParameterError(
-                "budget", self.budget, f"strictly between {low:g} and {high:g}, what laws on this lattice can cost"
+                "budget",
+                self.budget,
+                f"strictly between {low:g} and {high:g}, what laws on this lattice can cost",
             )
 
     @property
@@ -104,12 +119,16 @@ def renyi_problem(
     one_of("domain", domain, ("real", "integer"))
     if not float(order) >= 1.0:
         raise InvalidParameterError(
-            "order", order, "to be at least 1 (1 is the Kullback-Leibler divergence, math.inf pure privacy)"
+            "order",
+            order,
+            "to be at least 1 (1 is the Kullback-Leibler divergence, math.inf pure privacy)",
         )
     if (sigma is None) == (budget is None):
         raise InvalidParameterError("sigma", sigma, "or budget to be given, and not both")
     if sigma is not None and cost is not None:
-        raise InvalidParameterError("sigma", sigma, "to be left out when a cost is given: give budget")
+        raise InvalidParameterError(
+            "sigma", sigma, "to be left out when a cost is given: give budget"
+        )
     cost = quadratic() if cost is None else cost
     level = positive("sigma", sigma) ** 2 if sigma is not None else positive("budget", budget)
     if tail_ratio is not None:
@@ -118,7 +137,9 @@ def renyi_problem(
         raise InvalidParameterError("last", last, f"to be at least shift={m}")
     if math.isinf(order):
         if last is not None or tail_ratio is not None or first is not None:
-            raise UnsupportedError("For pure privacy the lattice follows from the staircase: leave out first, last and tail_ratio.")
+            raise UnsupportedError(
+                "For pure privacy the lattice follows from the staircase: leave out first, last and tail_ratio."
+            )
         stairs = pure.best_staircase(d, m, cost, level, domain)
         last, ratio, first, log_h = stairs.last, math.exp(-stairs.epsilon / m), 0, stairs.log_h
     else:
@@ -129,10 +150,26 @@ def renyi_problem(
         log_h = guess.log_h
     log_mass, unit_cost = folded(d, first, last, ratio, cost, domain)
     profile = log_h[first : last + 1]
-    return RenyiProblem(d, m, float(order), first, last, ratio, log_mass, unit_cost, level, monotone, domain, cost, profile)
+    return RenyiProblem(
+        d,
+        m,
+        float(order),
+        first,
+        last,
+        ratio,
+        log_mass,
+        unit_cost,
+        level,
+        monotone,
+        domain,
+        cost,
+        profile,
+    )
 
 
-def folded(dimension: int, first: int, last: int, ratio: float, cost: Cost, domain: str) -> tuple[Floats, Floats]:
+def folded(
+    dimension: int, first: int, last: int, ratio: float, cost: Cost, domain: str
+) -> tuple[Floats, Floats]:
     """log(points sharing each free probability) and their average cost, core and tail folded in (Prop. 3.5)."""
     radii, weights = shells.geometric_tail(dimension, last, ratio, cost.growth)
     per_shell = cost.per_shell(int(radii[-1]), dimension, 1.0, domain)
@@ -155,5 +192,9 @@ def bins_per_sensitivity(sigma_over_sensitivity: float, accuracy: float = 1e-4) 
     Measured against 4m at α = 18: 6e-5 at σ = 8s (m = 4), 7e-5 at 2s (m = 15), 2e-5 at s and s/2 (m = 29, 58), and 1e-5 at 0.1s
     (m = 200, the cap). See `renyi.discretisation_cost` for what one solution pays.
     """
-    share = positive("sigma_over_sensitivity", sigma_over_sensitivity) ** 2 * 12.0 * open_unit("accuracy", accuracy)
+    share = (
+        positive("sigma_over_sensitivity", sigma_over_sensitivity) ** 2
+        * 12.0
+        * open_unit("accuracy", accuracy)
+    )
     return max(4, min(200, math.ceil(1.0 / math.sqrt(share))))

@@ -28,7 +28,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from leastnoise.errors import DesignError, InvalidParameterError, at_least, one_of, open_unit, positive, positive_integer
+from leastnoise.errors import (
+    DesignError,
+    InvalidParameterError,
+    at_least,
+    one_of,
+    open_unit,
+    positive,
+    positive_integer,
+)
 from leastnoise.shells import Floats
 
 _MOST_BISECTIONS = 200
@@ -36,7 +44,9 @@ _MOST_DOUBLINGS = 60
 _START_TOLERANCE = 1e-6  # how far a caller's start may miss the two constraints, relatively
 _ROUNDING = 1e-13
 _SMALLEST = float(np.finfo(np.float64).tiny)
-_NEGLIGIBLE = -700.0  # terms e^700 below the largest: numpy's exp takes 6 times longer where it underflows
+_NEGLIGIBLE = (
+    -700.0
+)  # terms e^700 below the largest: numpy's exp takes 6 times longer where it underflows
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,9 @@ def published_noise(
     )
 
 
-def initialize(sigma: float, sensitivity: float, settings: PublishedSettings, domain: str = "real") -> Floats:
+def initialize(
+    sigma: float, sensitivity: float, settings: PublishedSettings, domain: str = "real"
+) -> Floats:
     """Algorithm 2: a binned Gaussian with a geometric tail; its Ĉ by bisection, so that the law has variance σ²."""
     sigma = positive("sigma", sigma)
     program = _Program.of(sensitivity, settings, domain)
@@ -199,9 +211,15 @@ def optimize(
     settings = PublishedSettings() if settings is None else settings
     sigma, delta = positive("sigma", sigma), open_unit("delta", delta)
     program = _Program.of(sensitivity, settings, domain)
-    accountant = _MomentsAccountant(positive_integer("compositions", compositions), -math.log(delta))
+    accountant = _MomentsAccountant(
+        positive_integer("compositions", compositions), -math.log(delta)
+    )
     p = program.checked_start(p0, sigma)
-    order = accountant.gaussian_order(sigma / sensitivity) if renyi_order is None else float(renyi_order)
+    order = (
+        accountant.gaussian_order(sigma / sensitivity)
+        if renyi_order is None
+        else float(renyi_order)
+    )
     if not 1.0 < order < math.inf:
         raise InvalidParameterError("renyi_order", renyi_order, "to be above 1 and finite")
 
@@ -221,7 +239,15 @@ def optimize(
                 order, stalled = update, False
                 log_g = program.log_objectives(p, order)
         state = accountant.state(p, order, log_g)
-        rows.append((float(k), order, state.log_objective, state.moments_epsilon, time.perf_counter() - began))
+        rows.append(
+            (
+                float(k),
+                order,
+                state.log_objective,
+                state.moments_epsilon,
+                time.perf_counter() - began,
+            )
+        )
         if callback is not None and callback(k, state):
             break
         # Neither p nor α can change any more: every further iteration would be the same, and is left out.
@@ -238,7 +264,9 @@ def optimize(
     )
 
 
-def _descent_step(program: _Program, p: Floats, log_g: Floats, order: float, halvings: int) -> tuple[Floats, Floats] | None:
+def _descent_step(
+    program: _Program, p: Floats, log_g: Floats, order: float, halvings: int
+) -> tuple[Floats, Floats] | None:
     """Lines 4–19 of Alg. 3: the next p and its log g_α(p, t), t = 1, …, m; None if no step lowers the objective."""
     worst = _worst(log_g)
     # ∇ log g = ∇g/g in place of ∇g: it cannot overflow, and μ_ub·g^proj is the same for any positive multiple of g.
@@ -285,7 +313,9 @@ class _MomentsAccountant:
     def epsilon(self, order: float, log_g: float) -> float:
         return (self.compositions * log_g + self.log_inverse_delta) / (order - 1.0)
 
-    def derivatives(self, order: float, log_g: float, first: float, second: float) -> tuple[float, float]:
+    def derivatives(
+        self, order: float, log_g: float, first: float, second: float
+    ) -> tuple[float, float]:
         """γ' and γ'' from Λ, Λ' and Λ''."""
         slope = (self.compositions * first - self.epsilon(order, log_g)) / (order - 1.0)
         return slope, (self.compositions * second - 2.0 * slope) / (order - 1.0)
@@ -321,8 +351,12 @@ def _read_only(p: Floats) -> Floats:
 
 def _binned_gaussian(c_hat: float, settings: PublishedSettings) -> Floats:
     """Lines 5–8 of Alg. 2 in logarithms: log p_0, …, log p_N of the Gaussian of variance Ĉ."""
-    edge = (np.arange(settings.last) + 0.5) * (settings.step / math.sqrt(c_hat))  # (i + ½)Δ/√Ĉ, i = 0, …, N−1
-    outside = np.asarray(log_ndtr(-edge), dtype=np.float64)  # log(1 − Φ) keeps the far bins, where Φ rounds to 1
+    edge = (np.arange(settings.last) + 0.5) * (
+        settings.step / math.sqrt(c_hat)
+    )  # (i + ½)Δ/√Ĉ, i = 0, …, N−1
+    outside = np.asarray(
+        log_ndtr(-edge), dtype=np.float64
+    )  # log(1 − Φ) keeps the far bins, where Φ rounds to 1
     bins = outside[:-1] + np.log(-np.expm1(outside[1:] - outside[:-1]))
     centre = math.log(ndtr(edge[0]) - ndtr(-edge[0]))
     return np.concatenate([[centre], bins, [math.log1p(-settings.tail_ratio) + outside[-1]]])
@@ -345,24 +379,37 @@ class _Program:
             raise InvalidParameterError("step", step, "to be 1 for the integer domain")
         m = round(at_least("sensitivity", sensitivity) / step)
         if m < 1 or abs(m * step - sensitivity) > 1e-9 * sensitivity:
-            raise InvalidParameterError("step", step, f"to divide sensitivity={sensitivity} into whole bins")
+            raise InvalidParameterError(
+                "step", step, f"to divide sensitivity={sensitivity} into whole bins"
+            )
         if m > n:
-            raise InvalidParameterError("last", n, f"to be at least sensitivity/step = {m}, as eq. (23) assumes")
+            raise InvalidParameterError(
+                "last", n, f"to be at least sensitivity/step = {m}, as eq. (23) assumes"
+            )
         i = np.arange(n + 1, dtype=np.float64)
         mass = np.full(n + 1, 2.0)
         mass[0], mass[n] = 1.0, 2.0 / (1.0 - r)  # eq. (16) and (18)
         square = i * i * mass
         # Σ_{i≥N} r^(i−N) i²: the fraction of eq. (21), written without cancellation.
-        square[n] = 2.0 * (n * n / (1.0 - r) + 2.0 * n * r / (1.0 - r) ** 2 + r * (1.0 + r) / (1.0 - r) ** 3)
-        within = mass / 12.0 if domain == "real" else np.zeros(n + 1)  # Prop. 3.5: A_i = Δ²(i² + 1/12)
+        square[n] = 2.0 * (
+            n * n / (1.0 - r) + 2.0 * n * r / (1.0 - r) ** 2 + r * (1.0 + r) / (1.0 - r) ** 3
+        )
+        within = (
+            mass / 12.0 if domain == "real" else np.zeros(n + 1)
+        )  # Prop. 3.5: A_i = Δ²(i² + 1/12)
         return _Program(mass, step**2 * (square + within), m, r)
 
     def checked_start(self, p0: Floats, sigma: float) -> Floats:
         """A read-only copy of p0, if it is strictly positive and meets both constraints."""
         p = np.array(p0, dtype=np.float64)
         if p.shape != self.mass.shape or not np.all(np.isfinite(p)) or np.any(p < _SMALLEST):
-            raise InvalidParameterError("p0", p, f"to hold {self.mass.size} positive probabilities p_0, …, p_N")
-        for name, total, target in (("mass", self.mass @ p, 1.0), ("variance", self.cost @ p, sigma**2)):
+            raise InvalidParameterError(
+                "p0", p, f"to hold {self.mass.size} positive probabilities p_0, …, p_N"
+            )
+        for name, total, target in (
+            ("mass", self.mass @ p, 1.0),
+            ("variance", self.cost @ p, sigma**2),
+        ):
             if abs(total / target - 1.0) > _START_TOLERANCE:
                 raise InvalidParameterError(f"{name} of p0", float(total), f"to be {target}")
         return _read_only(p)
@@ -378,7 +425,9 @@ class _Program:
     def log_objectives(self, p: Floats, order: float) -> Floats:
         """log g_α(p, t) for t = 1, …, m."""
         line = self._line(p)
-        return np.array([_log_sum(self._log_terms(line, order, t)) for t in range(1, self.shifts + 1)])
+        return np.array(
+            [_log_sum(self._log_terms(line, order, t)) for t in range(1, self.shifts + 1)]
+        )
 
     def log_objective(self, p: Floats, order: float, shift: int) -> Floats:
         """log g_α(p, t), eq. (23); p may be a stack of laws."""
@@ -442,7 +491,9 @@ def _log_sum(terms: Floats) -> Floats:
     """log Σ exp along the last axis."""
     top = np.max(terms, axis=-1, keepdims=True)
     scaled = np.maximum(terms - top, _NEGLIGIBLE)
-    return np.asarray(np.log(np.sum(np.exp(scaled, out=scaled), axis=-1)) + top[..., 0], dtype=np.float64)
+    return np.asarray(
+        np.log(np.sum(np.exp(scaled, out=scaled), axis=-1)) + top[..., 0], dtype=np.float64
+    )
 
 
 def _shares(terms: Floats) -> Floats:

@@ -29,7 +29,11 @@ from leastnoise.shells import Floats
 
 _NEGLIGIBLE = 46.0  # e^−46 = 1e-20
 _MOST_SHELLS = 4_000_000
-_SHORTFALLS = (1e-11, 1e-10, 1e-9)  # the bound is proven this far below ε, where rounding no longer decides a sign
+_SHORTFALLS = (
+    1e-11,
+    1e-10,
+    1e-9,
+)  # the bound is proven this far below ε, where rounding no longer decides a sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,9 @@ class Staircase:
     budget_slope: float
 
 
-@lru_cache(maxsize=4)  # a design asks for the same one when it chooses its bins, its problem and its certificate
+@lru_cache(
+    maxsize=4
+)  # a design asks for the same one when it chooses its bins, its problem and its certificate
 def best_staircase(dimension: int, shift: int, cost: Cost, budget: float, domain: str) -> Staircase:
     """The staircase of least ε whose cost is the budget."""
     radius = cost.radius(budget)
@@ -70,8 +76,12 @@ def best_staircase(dimension: int, shift: int, cost: Cost, budget: float, domain
     while least_cost(high) > budget:
         high, move = high + move, 2.0 * move
         if high > 8.0:
-            raise InvalidParameterError("budget", budget, "above the cost of the finest law on this lattice; take more bins")
-    epsilon = math.exp(brentq(lambda e: math.log(least_cost(e) / budget), low, high, xtol=1e-15, rtol=1e-15))
+            raise InvalidParameterError(
+                "budget", budget, "above the cost of the finest law on this lattice; take more bins"
+            )
+    epsilon = math.exp(
+        brentq(lambda e: math.log(least_cost(e) / budget), low, high, xtol=1e-15, rtol=1e-15)
+    )
     width = int(np.argmin(_costs(table, epsilon))) + 1
     log_terms = table[0][:, width - 1] - epsilon * np.arange(table[0].shape[0])
     keep = np.flatnonzero(log_terms > np.max(log_terms) - _NEGLIGIBLE)
@@ -80,7 +90,12 @@ def best_staircase(dimension: int, shift: int, cost: Cost, budget: float, domain
     k = np.arange(last + 1)
     log_h = -epsilon * np.maximum(np.ceil((k - width + 1) / shift), 0.0)
     nudge = 1e-5
-    slope = nudge * epsilon * 2.0 / (least_cost(math.log(epsilon) + nudge) - least_cost(math.log(epsilon) - nudge))
+    slope = (
+        nudge
+        * epsilon
+        * 2.0
+        / (least_cost(math.log(epsilon) + nudge) - least_cost(math.log(epsilon) - nudge))
+    )
     return Staircase(epsilon, width, last, log_h, slope)
 
 
@@ -92,7 +107,14 @@ def _usual_loss(dimension: int, ratio: float) -> float:
 
 
 def proven_loss(
-    dimension: int, shift: int, cost: Cost, budget: float, domain: str, epsilon: float, width: int, monotone: bool
+    dimension: int,
+    shift: int,
+    cost: Cost,
+    budget: float,
+    domain: str,
+    epsilon: float,
+    width: int,
+    monotone: bool,
 ) -> float:
     """A loss that no law of the given budget can beat: just below `epsilon` when the certificate holds there, else 0."""
     for shortfall in _SHORTFALLS:
@@ -103,7 +125,9 @@ def proven_loss(
     return 0.0
 
 
-def _weighted_excess(dimension: int, shift: int, cost: Cost, budget: float, domain: str, epsilon: float) -> Floats:
+def _weighted_excess(
+    dimension: int, shift: int, cost: Cost, budget: float, domain: str, epsilon: float
+) -> Floats:
     """e^(−εk/m) f_k up to a factor: in these units value moves one shift inwards unchanged.
 
     Shells past the window are taken to cost more than the budget, as the last one in it does: leaving them out lowers every sum.
@@ -112,7 +136,10 @@ def _weighted_excess(dimension: int, shift: int, cost: Cost, budget: float, doma
     while True:
         k = np.arange(length)
         logs = shells.log_shell_count(dimension, k) - epsilon * (k / shift)
-        if np.max(logs[-shift:]) + cost.growth * math.log(length) < np.max(logs) - _NEGLIGIBLE or length > _MOST_SHELLS:
+        if (
+            np.max(logs[-shift:]) + cost.growth * math.log(length) < np.max(logs) - _NEGLIGIBLE
+            or length > _MOST_SHELLS
+        ):
             excess = cost.per_shell(length - 1, dimension, 1.0, domain) - budget
             if np.all(excess[-shift:] > 0.0) or length > _MOST_SHELLS:
                 return np.asarray(np.exp(logs - np.max(logs)) * excess)
@@ -125,7 +152,9 @@ def _chains_prove(f: Floats, shift: int, epsilon: float) -> bool:
     if np.any(chains[1:] < 0.0):
         return False
     head = chains[0] * np.exp(epsilon * (np.arange(shift) / shift))
-    return bool(np.sum(np.minimum(head, 0.0)) + math.exp(-epsilon) * np.sum(np.maximum(head, 0.0)) > 0.0)
+    return bool(
+        np.sum(np.minimum(head, 0.0)) + math.exp(-epsilon) * np.sum(np.maximum(head, 0.0)) > 0.0
+    )
 
 
 def _windows_prove(f: Floats, shift: int, epsilon: float, width: int) -> bool:
@@ -147,10 +176,16 @@ def _windows_prove(f: Floats, shift: int, epsilon: float, width: int) -> bool:
     return bool(partial[-1] > 0.0 and np.all(partial >= 0.0))
 
 
-def _cubes(dimension: int, shift: int, cost: Cost, budget: float, domain: str, levels: int) -> tuple[Floats, Floats]:
+def _cubes(
+    dimension: int, shift: int, cost: Cost, budget: float, domain: str, levels: int
+) -> tuple[Floats, Floats]:
     """log(points) and average cost of the cubes of radius γ−1+lm: arrays levels × m."""
     if levels * shift > _MOST_SHELLS:
-        raise InvalidParameterError("budget", budget, f"to need at most {_MOST_SHELLS} shells; take fewer bins per sensitivity")
+        raise InvalidParameterError(
+            "budget",
+            budget,
+            f"to need at most {_MOST_SHELLS} shells; take fewer bins per sensitivity",
+        )
     radius = np.arange(levels * shift)
     average = cost.average(radius, 1.0, domain)
     inside = (2.0 * np.cumsum(average) - average[0]) / (2.0 * radius + 1.0)
@@ -167,5 +202,9 @@ def _costs(table: tuple[Floats, Floats], epsilon: float) -> Floats:
 
 def _covers(table: tuple[Floats, Floats], epsilon: float) -> bool:
     """Whether the levels left out of the table are negligible for every width."""
-    logs = table[0] - epsilon * np.arange(table[0].shape[0])[:, None] + np.log(np.maximum(table[1], 1e-300))
+    logs = (
+        table[0]
+        - epsilon * np.arange(table[0].shape[0])[:, None]
+        + np.log(np.maximum(table[1], 1e-300))
+    )
     return bool(np.all(logs[-1] < np.max(logs, axis=0) - _NEGLIGIBLE))

@@ -35,7 +35,9 @@ class Status(enum.Enum):
     """How a solve ended; the value is the sentence to show."""
 
     OPTIMAL = "The relative duality gap is within the tolerance."
-    ACCEPTABLE = "The relative duality gap is above the wanted tolerance but within the acceptable one."
+    ACCEPTABLE = (
+        "The relative duality gap is above the wanted tolerance but within the acceptable one."
+    )
     NOT_REACHED = "The relative duality gap stayed above the acceptable tolerance: the law is valid, but not proven optimal."
 
 
@@ -85,7 +87,9 @@ def solve(
         outcome = _staircase_outcome(problem, system)
     else:
         profile = problem.guess if start is None else _continued(problem, start)
-        outcome = newton.minimise(problem, pair_system(problem) if system is None else system, profile, settings)
+        outcome = newton.minimise(
+            problem, pair_system(problem) if system is None else system, profile, settings
+        )
     gap = max(0.0, 1.0 - outcome.lower_bound / outcome.divergence)
     status = Status.NOT_REACHED
     if gap <= settings.acceptable:
@@ -120,7 +124,9 @@ def _staircase_outcome(problem: RenyiProblem, system: PairSystem | None) -> newt
 def shell_masses(optimum: RenyiOptimum) -> Floats:
     """n_k h_k for k = 0, …, last and, as the last entry, the mass of the geometric tail beyond; they sum to 1."""
     problem = optimum.problem
-    mass = np.exp(shells.log_shell_count(problem.dimension, np.arange(problem.last + 1)) + optimum.log_h)
+    mass = np.exp(
+        shells.log_shell_count(problem.dimension, np.arange(problem.last + 1)) + optimum.log_h
+    )
     tail = float(np.exp(problem.log_mass[-1] + optimum.log_h[-1])) - float(mass[-1])
     masses = np.append(mass, tail)
     return np.asarray(masses / np.sum(masses))
@@ -146,8 +152,12 @@ def discretisation_cost(optimum: RenyiOptimum) -> Discretisation:
     share = np.exp(problem.log_mass + optimum.profile)
     bins = 0.0
     if problem.domain == "real":
-        exact = problem.cost.per_shell(problem.last, problem.dimension, 1.0, "integer")[problem.first :]
-        within = problem.cost.per_shell(problem.last, problem.dimension, 1.0, "real")[problem.first :]
+        exact = problem.cost.per_shell(problem.last, problem.dimension, 1.0, "integer")[
+            problem.first :
+        ]
+        within = problem.cost.per_shell(problem.last, problem.dimension, 1.0, "real")[
+            problem.first :
+        ]
         bins = rate * float(share @ (within - exact))
     tail_share = float(shell_masses(optimum)[-1])
     return Discretisation(bins=bins, tail=rate * tail_share * float(problem.unit_cost[-1]))
@@ -167,7 +177,9 @@ def _continued(problem: RenyiProblem, start: Floats | RenyiOptimum) -> Floats:
         return problem.guess + deviation[problem.first : problem.last + 1]
     log_h = np.asarray(start, dtype=np.float64)
     if log_h.ndim != 1 or log_h.size < 2 or not np.all(np.isfinite(log_h)):
-        raise InvalidParameterError("start", log_h, "to be a vector of at least two finite log-probabilities")
+        raise InvalidParameterError(
+            "start", log_h, "to be a vector of at least two finite log-probabilities"
+        )
     if log_h.size <= problem.last:
         # Continued with the smooth guess's own slopes: a straight line would miss the slow steepening of the tail.
         tail = problem.all_shells(problem.guess)[log_h.size - 1 :]

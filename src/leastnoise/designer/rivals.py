@@ -33,7 +33,15 @@ _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 
 # Rivals that put independent noise on each answer, and our own of that kind.
 PRODUCTS = (
-    *("Gaussian", "Laplace", "Staircase", "Cactus", "discrete Gaussian", "discrete Laplace", "discrete Staircase"),
+    *(
+        "Gaussian",
+        "Laplace",
+        "Staircase",
+        "Cactus",
+        "discrete Gaussian",
+        "discrete Laplace",
+        "discrete Staircase",
+    ),
     "optimised product",
 )
 
@@ -78,7 +86,14 @@ def rivals(
     return sorted(found, key=lambda rival: rival.epsilon)
 
 
-def _at_cost(name: str, build: Callable[[float], Noise], sigma: float, sensitivity: float, domain: Domain, cost: Cost) -> Noise:
+def _at_cost(
+    name: str,
+    build: Callable[[float], Noise],
+    sigma: float,
+    sensitivity: float,
+    domain: Domain,
+    cost: Cost,
+) -> Noise:
     """The known law of this cost. Staircase and Cactus are the best of their kind for the cost itself, which takes one solve where
     a search through those for the variance takes thirty."""
     if cost.exponent != 2.0 and name.endswith("Staircase"):
@@ -88,13 +103,17 @@ def _at_cost(name: str, build: Callable[[float], Noise], sigma: float, sensitivi
     return at_cost(build, sigma, cost)
 
 
-def _staircase_at_cost(sigma: float, sensitivity: float, domain: Domain, cost: Cost) -> LatticeNoise:
+def _staircase_at_cost(
+    sigma: float, sensitivity: float, domain: Domain, cost: Cost
+) -> LatticeNoise:
     """The Staircase of Geng and Viswanath for any cost."""
     wide = domain == "real" and sigma > 30.0 * sensitivity
     step = classic.lattice_step(sigma, sensitivity, sensitivity if wide else None, domain, least=50)
     shift = shift_in_steps(sensitivity, step)
     stairs = pure.best_staircase(1, shift, *cost.in_steps(cost.of(sigma), step), domain)
-    return LatticeNoise.from_log_weights(stairs.log_h, math.exp(-stairs.epsilon / shift), step=step, domain=domain)
+    return LatticeNoise.from_log_weights(
+        stairs.log_h, math.exp(-stairs.epsilon / shift), step=step, domain=domain
+    )
 
 
 def known_laws(
@@ -106,7 +125,11 @@ def known_laws(
         line: list[tuple[str, Callable[[float], Noise], int]] = [
             ("discrete Gaussian", classic.discrete_gaussian, single),
             ("discrete Laplace", classic.discrete_laplace, single),
-            ("discrete Staircase", lambda sigma: classic.discrete_staircase(sigma, sensitivity=int(s)), single),
+            (
+                "discrete Staircase",
+                lambda sigma: classic.discrete_staircase(sigma, sensitivity=int(s)),
+                single,
+            ),
         ]
     else:
         line = [
@@ -127,13 +150,19 @@ def plain_cube(sigma: float, batch: int, sensitivity: float, domain: Domain) -> 
     ratio = sigma / sensitivity
     own = domain == "real" and not 0.2 <= ratio <= 16.0
     return classic.cube(
-        sigma, batch, domain=domain, sensitivity=sensitivity, step=step_of(sensitivity, bins(ratio, batch)) if own else None
+        sigma,
+        batch,
+        domain=domain,
+        sensitivity=sensitivity,
+        step=step_of(sensitivity, bins(ratio, batch)) if own else None,
     )
 
 
 def _staircase(sigma: float, sensitivity: float) -> Noise:
     """The Staircase law; beyond 30 sensitivities its first step is at s/2, where one bin a sensitivity puts it."""
-    return classic.staircase(sigma, sensitivity=sensitivity, step=sensitivity if sigma > 30.0 * sensitivity else None)
+    return classic.staircase(
+        sigma, sensitivity=sensitivity, step=sensitivity if sigma > 30.0 * sensitivity else None
+    )
 
 
 def _cactus(sigma: float, sensitivity: float, domain: Domain, cost: Cost | None = None) -> Noise:
@@ -168,8 +197,12 @@ def at_cost(build: Callable[[float], Noise], sigma: float, cost: Cost) -> Noise:
     while excess(high) < 0:
         high, width = high + width, 2.0 * width
         if high > middle + _WIDEST:
-            raise InvalidParameterError("cost of sigma", math.exp(target), "to be below what the widest noise costs")
-    return build(math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)) if low < high else low))
+            raise InvalidParameterError(
+                "cost of sigma", math.exp(target), "to be below what the widest noise costs"
+            )
+    return build(
+        math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)) if low < high else low)
+    )
 
 
 def expected_cost(noise: Noise, cost: Cost) -> float:
@@ -180,17 +213,23 @@ def expected_cost(noise: Noise, cost: Cost) -> float:
     if q == 2.0:
         return noise.variance
     if q is not None and isinstance(noise, GaussianNoise):
-        return float(noise.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0)) / math.sqrt(math.pi))
+        return float(
+            noise.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0)) / math.sqrt(math.pi)
+        )
     if q is not None and isinstance(noise, LaplaceNoise):
         return float(noise.scale**q * math.gamma(q + 1.0))
     if noise.domain == "integer":  # the sphere, rounded
         k = np.arange(math.ceil(60.0 * noise.std) + 60.0)
         beyond = noise.ccdf(k - 1.0)
-        return 2.0 * float(np.sum((beyond[1:-1] - beyond[2:]) * cost.average(k[1:-1], 1.0, "integer"))) + cost.of(0.0) * float(
-            noise.ccdf(-1.0) - noise.ccdf(0.0)
-        )
+        return 2.0 * float(
+            np.sum((beyond[1:-1] - beyond[2:]) * cost.average(k[1:-1], 1.0, "integer"))
+        ) + cost.of(0.0) * float(noise.ccdf(-1.0) - noise.ccdf(0.0))
     places, weights = _quadrature()
-    return 2.0 * noise.std * float(np.sum(weights * noise.pdf(noise.std * places) * cost.function(noise.std * places)))
+    return (
+        2.0
+        * noise.std
+        * float(np.sum(weights * noise.pdf(noise.std * places) * cost.function(noise.std * places)))
+    )
 
 
 @lru_cache(maxsize=1)

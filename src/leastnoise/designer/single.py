@@ -53,7 +53,9 @@ class _Program:
     size: int
 
 
-def least_epsilon(problem: RenyiProblem, profile: Floats, epsilon: float, delta: float, drop: float) -> Floats | None:
+def least_epsilon(
+    problem: RenyiProblem, profile: Floats, epsilon: float, delta: float, drop: float
+) -> Floats | None:
     """log h of shells 0, 1, … of the law of least ε at `delta` for one release, −inf where it is empty.
 
     `profile` is a law that needs `epsilon` at `delta`, to start from; `drop` the relative gain to look for first. None where
@@ -90,7 +92,9 @@ def fits(problem: RenyiProblem, profile: Floats, delta: float) -> bool:
     return _program(problem, profile, delta, _MOST_PAIRS_ONCE) is not None
 
 
-def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: float) -> tuple[float, Floats] | None:
+def least_budget(
+    problem: RenyiProblem, profile: Floats, epsilon: float, delta: float
+) -> tuple[float, Floats] | None:
     """The least budget of a law that is (`epsilon`, `delta`)-private with one release, and the shell masses of that law.
 
     `profile` is a law that about does, of which the window is taken. None as with `least_epsilon`.
@@ -102,7 +106,9 @@ def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: 
     spent = sparse.csr_matrix(np.concatenate([np.zeros(n), np.ones(pairs)])[None, :])
     result = linprog(
         np.concatenate([program.cost, np.zeros(pairs)]),
-        A_ub=sparse.vstack([_excess(program, epsilon, delta), program.monotone, spent], format="csr"),
+        A_ub=sparse.vstack(
+            [_excess(program, epsilon, delta), program.monotone, spent], format="csr"
+        ),
         b_ub=np.append(np.zeros(pairs + n - 1), 1.0 - _KEPT),
         A_eq=program.equal[:1],
         b_eq=np.ones(1),
@@ -114,7 +120,9 @@ def least_budget(problem: RenyiProblem, profile: Floats, epsilon: float, delta: 
     return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
 
 
-def _program(problem: RenyiProblem, profile: Floats, delta: float, most_pairs: int) -> _Program | None:
+def _program(
+    problem: RenyiProblem, profile: Floats, delta: float, most_pairs: int
+) -> _Program | None:
     d, m = problem.dimension, problem.shift
     log_h = problem.all_shells(profile)
     mass = np.exp(log_h + shells.log_shell_count(d, np.arange(log_h.size)))
@@ -123,7 +131,9 @@ def _program(problem: RenyiProblem, profile: Floats, delta: float, most_pairs: i
     if last > _MOST_SHELLS:
         return None
     pairs = overlap.corner_pairs(d, m, last + m)
-    keep = (pairs.i <= last) & (pairs.j > pairs.i)  # h_i > e^ε h_j needs j > i in a non-increasing law
+    keep = (pairs.i <= last) & (
+        pairs.j > pairs.i
+    )  # h_i > e^ε h_j needs j > i in a non-increasing law
     i, j, log_count = pairs.i[keep], pairs.j[keep], pairs.log_count[keep]
     if i.size > most_pairs:
         return None
@@ -144,7 +154,9 @@ def _program(problem: RenyiProblem, profile: Floats, delta: float, most_pairs: i
         shape=(last, last + 1 + i.size),
     )
     cost = problem.cost.per_shell(last, d, 1.0, problem.domain) / problem.budget
-    equal = sparse.csr_matrix(np.hstack([np.stack([np.ones(last + 1), cost]), np.zeros((2, i.size))]))
+    equal = sparse.csr_matrix(
+        np.hstack([np.stack([np.ones(last + 1), cost]), np.zeros((2, i.size))])
+    )
     return _Program(i, j, lose, hide, monotone, equal, cost, last + 1)
 
 
@@ -153,14 +165,21 @@ def _excess(program: _Program, epsilon: float, unit: float) -> sparse.csr_matrix
     n, pairs = program.size, program.i.size
     row = np.arange(pairs)
     inside = np.flatnonzero(program.j < n)
-    values = [program.lose / unit, -math.exp(epsilon) / unit * program.hide[inside], -np.ones(pairs)]
+    values = [
+        program.lose / unit,
+        -math.exp(epsilon) / unit * program.hide[inside],
+        -np.ones(pairs),
+    ]
     columns = [program.i, program.j[inside], n + row]
     return sparse.csr_matrix(
-        (np.concatenate(values), (np.concatenate([row, inside, row]), np.concatenate(columns))), shape=(pairs, n + pairs)
+        (np.concatenate(values), (np.concatenate([row, inside, row]), np.concatenate(columns))),
+        shape=(pairs, n + pairs),
     )
 
 
-def _least_delta(program: _Program, epsilon: float, unit: float) -> tuple[Floats, float, float] | None:
+def _least_delta(
+    program: _Program, epsilon: float, unit: float
+) -> tuple[Floats, float, float] | None:
     """Shell masses of the law of least δ at ε, that δ in units of `unit`, and its slope in ε."""
     n, pairs = program.size, program.i.size
     result = linprog(
@@ -177,7 +196,11 @@ def _least_delta(program: _Program, epsilon: float, unit: float) -> tuple[Floats
     masses = np.asarray(result.x[:n], dtype=np.float64)
     multiplier = -np.asarray(result.ineqlin.marginals[:pairs])
     inside = np.flatnonzero(program.j < n)
-    slope = -math.exp(epsilon) / unit * float(np.sum(multiplier[inside] * program.hide[inside] * masses[program.j[inside]]))
+    slope = (
+        -math.exp(epsilon)
+        / unit
+        * float(np.sum(multiplier[inside] * program.hide[inside] * masses[program.j[inside]]))
+    )
     return masses, float(result.fun), slope
 
 

@@ -57,7 +57,13 @@ def _slope_table(order: float) -> Callable[[Floats], Floats]:
 
 
 def starting_profile(
-    dimension: int, shift: int, order: float, cost: Cost, budget: float, domain: str, last: int | None
+    dimension: int,
+    shift: int,
+    order: float,
+    cost: Cost,
+    budget: float,
+    domain: str,
+    last: int | None,
 ) -> SmoothProfile:
     """The smooth law, its slope gathered at the steps of the best staircase where the order is large and the noise small.
 
@@ -114,32 +120,53 @@ def _windowed(
 
 
 def smooth_profile(
-    dimension: int, shift: int, order: float, cost: Cost, budget: float, domain: str, last: int | None
+    dimension: int,
+    shift: int,
+    order: float,
+    cost: Cost,
+    budget: float,
+    domain: str,
+    last: int | None,
 ) -> SmoothProfile:
     """The smooth law that meets the budget, on a lattice that holds all but 1e-15 of its cost (or up to the given `last`)."""
     reach = 0 if last is None else last
     length = 8 * shift + 64
     while length <= _MOST_SHELLS:
-        profile = _on_window(dimension, shift, order, cost, budget, domain, max(length, reach + shift), last)
+        profile = _on_window(
+            dimension, shift, order, cost, budget, domain, max(length, reach + shift), last
+        )
         if profile is not None:
             return profile
         length *= 2
-    raise InvalidParameterError("budget", budget, f"to need at most {_MOST_SHELLS} shells; take fewer bins per sensitivity")
+    raise InvalidParameterError(
+        "budget", budget, f"to need at most {_MOST_SHELLS} shells; take fewer bins per sensitivity"
+    )
 
 
 def _on_window(
-    dimension: int, shift: int, order: float, cost: Cost, budget: float, domain: str, length: int, last: int | None
+    dimension: int,
+    shift: int,
+    order: float,
+    cost: Cost,
+    budget: float,
+    domain: str,
+    length: int,
+    last: int | None,
 ) -> SmoothProfile | None:
     """The smooth law on shells 0..length, or None when they are too few for it."""
     per_shell = cost.per_shell(length, dimension, 1.0, domain)
     log_count = shells.log_shell_count(dimension, np.arange(length + 1))
     rise = np.maximum.accumulate(per_shell - per_shell[0])
     share = np.exp(log_count - log_count[-1])
-    if budget >= float(share @ per_shell) / float(np.sum(share)):  # no non-increasing law on so few shells costs as much
+    if budget >= float(share @ per_shell) / float(
+        np.sum(share)
+    ):  # no non-increasing law on so few shells costs as much
         return None
     if budget <= per_shell[0]:
         raise InvalidParameterError(
-            "budget", budget, f"above {per_shell[0]:g}, the cost of the finest law on this lattice; take more bins"
+            "budget",
+            budget,
+            f"above {per_shell[0]:g}, the cost of the finest law on this lattice; take more bins",
         )
     slope_of = _slope_table(order)
 
@@ -165,6 +192,8 @@ def _on_window(
     slope, log_h = law(log_kappa)
     if last is not None and length < 40 * size + 40 * shift:
         log_share = law(log_kappa)[1] + log_count
-        if (log_share + np.log(per_shell + 1e-300))[-1] > np.max(log_share + np.log(per_shell + 1e-300)) - 7.0:
+        if (log_share + np.log(per_shell + 1e-300))[-1] > np.max(
+            log_share + np.log(per_shell + 1e-300)
+        ) - 7.0:
             return None
     return _windowed(dimension, shift, log_h, per_shell, slope, last)

@@ -23,7 +23,9 @@ from leastnoise.shells import Floats
 _LEAST_PROXIMAL, _MOST_PROXIMAL = 1e-10, 1.0
 _LARGEST_MOVE = 4.0  # of any log-probability in one step
 _TO_BOUNDARY = 0.99
-_DUAL_RANGE = 1e3  # how far multipliers may be from the central ones before they spoil the curvature
+_DUAL_RANGE = (
+    1e3  # how far multipliers may be from the central ones before they spoil the curvature
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,9 @@ def first_multipliers(problem: RenyiProblem, point: Point, weights: Floats) -> F
     """Least-squares multipliers of mass and cost, each shell weighed by its share."""
     root = np.sqrt(point.share)
     rows = constraint_rows(problem, point) / root
-    return np.asarray(-np.linalg.lstsq(rows.T, times(point.gradients.T, weights) / root, rcond=None)[0])
+    return np.asarray(
+        -np.linalg.lstsq(rows.T, times(point.gradients.T, weights) / root, rcond=None)[0]
+    )
 
 
 def direction(problem: RenyiProblem, system: PairSystem, state: State) -> Step | None:
@@ -127,11 +131,20 @@ def direction(problem: RenyiProblem, system: PairSystem, state: State) -> Step |
     if problem.monotone:
         opened[:-1] -= (1.0 - point.slack[:-1]) * dq[1:]
     d_dual = central - state.dual * (1.0 + opened / point.slack)
-    merit_gradient = times(point.gradients.T, _smooth_weights(point, state.mu)) + barrier_gradient(problem, point, central)
+    merit_gradient = times(point.gradients.T, _smooth_weights(point, state.mu)) + barrier_gradient(
+        problem, point, central
+    )
     effect = np.einsum("ik,kj->ij", constraints, columns[:, :2])
     d_weights = unknown[3:-1] if weights.size > 1 else np.zeros(1)
     return Step(
-        dq, unknown[:2], d_dual, d_weights, columns[:, :2], effect, float(np.sum(merit_gradient * dq)), -float(np.sum(pull * dq))
+        dq,
+        unknown[:2],
+        d_dual,
+        d_weights,
+        columns[:, :2],
+        effect,
+        float(np.sum(merit_gradient * dq)),
+        -float(np.sum(pull * dq)),
     )
 
 
@@ -152,7 +165,9 @@ def _room(state: State) -> Floats:
     """u_t/λ_t; empty for a single shift."""
     if state.weights.size == 1:
         return np.empty(0)
-    return np.asarray((_smooth_max(state.point.objective, state.mu) - state.point.objective) / state.weights)
+    return np.asarray(
+        (_smooth_max(state.point.objective, state.mu) - state.point.objective) / state.weights
+    )
 
 
 def _small_system(state: State, room: Floats, reduced: Floats) -> tuple[Floats, Floats]:
@@ -202,7 +217,9 @@ def _smooth_max(objective: Floats, mu: float) -> float:
 def _smooth_weights(point: Point, mu: float) -> Floats:
     if point.objective.size == 1:
         return np.ones(1)
-    return np.asarray(mu / point.objective.size / (_smooth_max(point.objective, mu) - point.objective))
+    return np.asarray(
+        mu / point.objective.size / (_smooth_max(point.objective, mu) - point.objective)
+    )
 
 
 def _merit(point: Point, mu: float, share_out: Floats) -> float:
@@ -214,7 +231,9 @@ def _merit(point: Point, mu: float, share_out: Floats) -> float:
     return value - mu * float(np.sum(share_out * (point.q + np.log(point.slack))))
 
 
-def line_search(problem: RenyiProblem, system: PairSystem, state: State, step: Step) -> tuple[Point, float] | None:
+def line_search(
+    problem: RenyiProblem, system: PairSystem, state: State, step: Step
+) -> tuple[Point, float] | None:
     """The next point and the step length, or None when no step lowers the barrier function."""
     q = state.point.q
     a = min(1.0, _LARGEST_MOVE / float(np.max(np.abs(step.dq), initial=1e-300)))
@@ -227,7 +246,10 @@ def line_search(problem: RenyiProblem, system: PairSystem, state: State, step: S
         moved = restored(problem, q + a * step.dq, step)
         if moved is not None:
             new = point_at(problem, system, moved)
-            if _merit(new, state.mu, state.share_out) <= old + 1e-4 * a * min(step.slope, 0.0) + noise:
+            if (
+                _merit(new, state.mu, state.share_out)
+                <= old + 1e-4 * a * min(step.slope, 0.0) + noise
+            ):
                 return new, a
         a *= 0.5 if a > 0.1 else 0.25
     return None
@@ -257,7 +279,9 @@ def advance(state: State, step: Step, new: Point, a: float) -> State:
     weights = state.weights
     if weights.size > 1:
         central = _smooth_weights(new, state.mu)
-        weights = np.clip(_stepped(weights, step.d_weights), central / _DUAL_RANGE, central * _DUAL_RANGE)
+        weights = np.clip(
+            _stepped(weights, step.d_weights), central / _DUAL_RANGE, central * _DUAL_RANGE
+        )
         weights = weights / np.sum(weights)
     # Chains k mod m with almost free masses ask for moves of 1e3 (m = 80, σ = s, α = 200); cutting such a step stops
     # everything else too.

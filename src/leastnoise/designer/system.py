@@ -28,7 +28,9 @@ from leastnoise.shells import Floats
 
 Indices = NDArray[np.intp]
 
-_SCALED_FROM = 40.0  # above e^40 a term dwarfs the 1 it is compared with, and only logarithms are safe
+_SCALED_FROM = (
+    40.0  # above e^40 a term dwarfs the 1 it is compared with, and only logarithms are safe
+)
 _REMAINDER = 1e-20
 _MOST_TERMS = 20_000_000
 
@@ -73,7 +75,21 @@ def pair_system(problem: RenyiProblem) -> PairSystem:
     joins = np.flatnonzero(a != b)
     width = max(int(np.max(np.abs(a - b))), 1)
     band = np.minimum(a, b)[joins] * (width + 1) + np.abs(a - b)[joins]
-    return PairSystem(problem.order, n, len(parts), width, row, a, b, log_count, offset, row * n + a, row * n + b, joins, band)
+    return PairSystem(
+        problem.order,
+        n,
+        len(parts),
+        width,
+        row,
+        a,
+        b,
+        log_count,
+        offset,
+        row * n + a,
+        row * n + b,
+        joins,
+        band,
+    )
 
 
 def evaluate(system: PairSystem, q: Floats) -> Value:
@@ -105,7 +121,9 @@ def evaluate(system: PairSystem, q: Floats) -> Value:
     d = _sums(system.row, terms, system.rows)
     gradient = _sums(system.grid_a, to_a, total) + _sums(system.grid_b, to_b, total)
     error = 2.0**-52 * (4.0 + np.abs(power))
-    rounding = _sums(system.grid_a, np.abs(to_a) * error, total) + _sums(system.grid_b, np.abs(to_b) * error, total)
+    rounding = _sums(system.grid_a, np.abs(to_a) * error, total) + _sums(
+        system.grid_b, np.abs(to_b) * error, total
+    )
     return Value(scale, d, gradient.reshape(shape), rounding.reshape(shape), weight)
 
 
@@ -136,7 +154,9 @@ def divergence(order: float, d: Floats | float, log_scale: float) -> Floats:
     if log_scale == 0.0:
         return np.asarray(np.log1p(order * beta * d) / beta, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        return np.asarray((log_scale + np.log(math.exp(-log_scale) + order * beta * d)) / beta, dtype=np.float64)
+        return np.asarray(
+            (log_scale + np.log(math.exp(-log_scale) + order * beta * d)) / beta, dtype=np.float64
+        )
 
 
 def divergence_slope(order: float, d: Floats | float, log_scale: float) -> Floats:
@@ -186,13 +206,18 @@ def _tail_pairs(problem: RenyiProblem, shift: int) -> tuple[Indices, Floats]:
             middle = overlap.log_pair_count(d, shift, u - u // 2, u // 2) + (0.5 * u - last) * log_r
         else:  # only o = 0 lies inside, with even u
             middle = np.full(u.size, -np.inf)
-            middle[::2] = overlap.log_pair_count(d, shift, u[::2] // 2, u[::2] // 2) + (0.5 * u[::2] - last) * log_r
+            middle[::2] = (
+                overlap.log_pair_count(d, shift, u[::2] // 2, u[::2] // 2)
+                + (0.5 * u[::2] - last) * log_r
+            )
         top_end, top_middle = float(np.max(end)), float(np.max(middle))
         if _has_ended(np.exp(end - top_end)) and _has_ended(np.exp(middle[::2] - top_middle)):
             break
         count *= 2
     else:
-        raise InvalidParameterError("tail_ratio", r, f"to give a tail of at most {_MOST_TERMS} shells")
+        raise InvalidParameterError(
+            "tail_ratio", r, f"to give a tail of at most {_MOST_TERMS} shells"
+        )
     log_end = top_end + math.log(float(np.sum(np.exp(end - top_end))))
     rest = np.zeros(u.size + 2)
     values = np.exp(middle - top_middle)
@@ -200,7 +225,9 @@ def _tail_pairs(problem: RenyiProblem, shift: int) -> tuple[Indices, Floats]:
         rest[parity : u.size : 2] = np.cumsum(values[parity::2][::-1])[::-1]
     o = np.arange(1 - shift, shift)
     inner = top_middle + np.log(rest[np.abs(o)]) - 0.5 * o * log_r
-    return np.concatenate([o, [shift, -shift]]), np.concatenate([inner, [log_end, log_end + shift * log_r]])
+    return np.concatenate([o, [shift, -shift]]), np.concatenate(
+        [inner, [log_end, log_end + shift * log_r]]
+    )
 
 
 def _has_ended(terms: Floats) -> bool:

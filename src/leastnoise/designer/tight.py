@@ -61,7 +61,9 @@ def loss_table(system: PairSystem, q: Floats) -> TableLoss:
     return TableLoss(loss, system.log_count + q[system.b] + loss)
 
 
-def true_epsilon(system: PairSystem, q: Floats, delta: float, compositions: int, settings: Settings = DEFAULT) -> float:
+def true_epsilon(
+    system: PairSystem, q: Floats, delta: float, compositions: int, settings: Settings = DEFAULT
+) -> float:
     """ε of `compositions` releases; +inf where the judge declines."""
     try:
         return PrivacyLoss(((loss_table(system, q), compositions),), settings).epsilon(delta)
@@ -70,7 +72,13 @@ def true_epsilon(system: PairSystem, q: Floats, delta: float, compositions: int,
 
 
 def lower_epsilon(
-    system: PairSystem, q: Floats, delta: float, compositions: int, than: float, least: float, settings: Settings = DEFAULT
+    system: PairSystem,
+    q: Floats,
+    delta: float,
+    compositions: int,
+    than: float,
+    least: float,
+    settings: Settings = DEFAULT,
 ) -> float:
     """The same ε where it is below `than`, to an accuracy that is relative to `least` where that is more; else +inf.
 
@@ -105,7 +113,9 @@ def lower_epsilon(
     return true_epsilon(system, q, delta, compositions, settings)
 
 
-def _window(parts: Parts, saddle: Saddle, epsilon: float, settings: Settings) -> tuple[Window, float]:
+def _window(
+    parts: Parts, saddle: Saddle, epsilon: float, settings: Settings
+) -> tuple[Window, float]:
     """The composed loss near `epsilon`, as accurately as so many points allow."""
     for attempt in range(_COARSER):
         pitch = composition.pitch_for(parts, saddle, epsilon, settings.accuracy * 4.0**attempt)
@@ -122,7 +132,12 @@ def steep_epsilon(system: PairSystem, q: Floats, compositions: int) -> float:
 
 
 def descend(
-    problem: RenyiProblem, system: PairSystem, q: Floats, delta: float, compositions: int, settings: Settings = DEFAULT
+    problem: RenyiProblem,
+    system: PairSystem,
+    q: Floats,
+    delta: float,
+    compositions: int,
+    settings: Settings = DEFAULT,
 ) -> TightOptimum:
     """Lower the true ε from the law q, which must meet the constraints; stops when an iteration gains less than 2e-7 of ε."""
     least = steep_epsilon(system, q, compositions)
@@ -133,7 +148,11 @@ def descend(
         iteration += 1
         frozen = _frozen_point(problem, system, q, epsilon, compositions, smoothing)
         moved = (
-            None if frozen is None else _improve(problem, system, frozen, barrier, delta, compositions, epsilon, least, settings)
+            None
+            if frozen is None
+            else _improve(
+                problem, system, frozen, barrier, delta, compositions, epsilon, least, settings
+            )
         )
         gain = 0.0
         if moved is not None:
@@ -142,10 +161,23 @@ def descend(
         if gain < 1e-4:
             if barrier <= 1e-8 and smoothing <= 0.02 and gain < _LEAST_GAIN:
                 break
-            haste = 1 if moved is not None else 2  # a step that promises nothing costs nothing but its own set-up: go on faster
-            barrier, smoothing = max(0.2**haste * barrier, 1e-8), max(_SHARPEN**haste * smoothing, 0.02)
-    reached = true_epsilon(system, q, delta, compositions, settings) if epsilon < start.epsilon else math.inf
-    return TightOptimum(q, reached, iteration) if reached < start.epsilon else replace(start, iterations=iteration)
+            haste = (
+                1 if moved is not None else 2
+            )  # a step that promises nothing costs nothing but its own set-up: go on faster
+            barrier, smoothing = (
+                max(0.2**haste * barrier, 1e-8),
+                max(_SHARPEN**haste * smoothing, 0.02),
+            )
+    reached = (
+        true_epsilon(system, q, delta, compositions, settings)
+        if epsilon < start.epsilon
+        else math.inf
+    )
+    return (
+        TightOptimum(q, reached, iteration)
+        if reached < start.epsilon
+        else replace(start, iterations=iteration)
+    )
 
 
 def _improve(
@@ -201,7 +233,12 @@ class Frozen:
 
 
 def _frozen_point(
-    problem: RenyiProblem, system: PairSystem, q: Floats, epsilon: float, compositions: int, smoothing: float
+    problem: RenyiProblem,
+    system: PairSystem,
+    q: Floats,
+    epsilon: float,
+    compositions: int,
+    smoothing: float,
 ) -> Frozen | None:
     """Value, gradient and Hessian weights of the frozen problem, as a point of the Rényi solver's kind."""
     table = loss_table(system, q)
@@ -215,10 +252,13 @@ def _frozen_point(
     decay, decay_more = math.exp(-theta * pitch), math.exp(-(theta + 1.0) * pitch)
     upwards = density[::-1]
     exceed, discount = (
-        np.concatenate([[0.0], rate * composition.running_sums(upwards, rate)[:-1]])[::-1] for rate in (decay, decay_more)
+        np.concatenate([[0.0], rate * composition.running_sums(upwards, rate)[:-1]])[::-1]
+        for rate in (decay, decay_more)
     )
     x = epsilon - table.loss
-    tail, rest, here = (np.interp(x, grid, values) for values in (exceed, exceed - discount, density / pitch))
+    tail, rest, here = (
+        np.interp(x, grid, values) for values in (exceed, exceed - discount, density / pitch)
+    )
     log_base = table.log_p + theta * table.loss
     base = np.exp(log_base - float(np.max(log_base)))
     total = system.size
@@ -232,7 +272,15 @@ def _frozen_point(
     slack = np.ones(q.size)
     slack[:-1] = -np.expm1(q[1:] - q[:-1])
     factor = np.array([1.0 / value])
-    point = Point(q, frozen, np.exp(problem.log_mass + q), slack, np.log(frozen.d), gradient[None, :] / value, factor)
+    point = Point(
+        q,
+        frozen,
+        np.exp(problem.log_mass + q),
+        slack,
+        np.log(frozen.d),
+        gradient[None, :] / value,
+        factor,
+    )
     return Frozen(point, theta)
 
 
@@ -243,7 +291,9 @@ def _others(
 
     Without smoothing the Hessian of one or two releases is a comb of point masses.
     """
-    one = Saddle(saddle.theta, saddle.centre / compositions, saddle.deviation / math.sqrt(compositions))
+    one = Saddle(
+        saddle.theta, saddle.centre / compositions, saddle.deviation / math.sqrt(compositions)
+    )
     width = smoothing * one.deviation / math.sqrt(compositions)
     low, high = epsilon - table.largest, epsilon + table.spread
     pitch = max(one.deviation / 200.0, (high - low) / 100_000)
@@ -254,12 +304,16 @@ def _others(
         centre = Saddle(one.theta, rest * one.centre, math.sqrt(rest) * one.deviation)
         try:
             window, _ = composition.compose(((table, rest),), centre, pitch, 2**20)
-        except ArithmeticError:  # a grid that would be too long, or a tilt beyond floating-point numbers
+        except (
+            ArithmeticError
+        ):  # a grid that would be too long, or a tilt beyond floating-point numbers
             return None
         first, tilted = window.first, window.tilted
     before = max(first - math.floor(low / pitch) + 2, 0) + 8
     after = max(math.ceil(high / pitch) - (first + tilted.size) + 2, 0) + 8
     density = np.pad(tilted, (before, after))
-    density = ndimage.gaussian_filter1d(density, max(width / pitch, 1.0), mode="constant", truncate=6.0)
+    density = ndimage.gaussian_filter1d(
+        density, max(width / pitch, 1.0), mode="constant", truncate=6.0
+    )
     grid = pitch * (first - before + np.arange(density.size))
     return grid, pitch, density

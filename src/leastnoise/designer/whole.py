@@ -57,17 +57,23 @@ def _at_most(law: LatticeNoise, cost: Cost, budget: float) -> LatticeNoise:
     return LatticeNoise.from_log_weights(log_h, law.tail_ratio, domain="integer")
 
 
-def _in_integers(log_h: Floats, tail_ratio: float | None, width: float) -> tuple[Floats, float | None]:
+def _in_integers(
+    log_h: Floats, tail_ratio: float | None, width: float
+) -> tuple[Floats, float | None]:
     """log P(k), k = 0, 1, …, up to a constant, of a density with the heights `log_h` on bins of at least 1, and its tail."""
     last = log_h.size - 1
     end = (last + 0.5) * width  # where the bins end
     k = np.arange(math.ceil(end + 0.5))
-    first = np.floor((k - 0.5) / width + 0.5).astype(np.int64)  # the bin that k − ½ is in; k + ½ may be in the next
+    first = np.floor((k - 0.5) / width + 0.5).astype(
+        np.int64
+    )  # the bin that k − ½ is in; k + ½ may be in the next
     beyond = np.clip(k + 0.5 - (first + 0.5) * width, 0.0, 1.0)
     slope = -math.inf if tail_ratio is None else math.log(tail_ratio)
     heights = np.append(log_h, log_h[-1] + slope)
     with np.errstate(divide="ignore"):
         here = heights[np.minimum(first, last + 1)] + np.log1p(-beyond)
         there = heights[np.minimum(first + 1, last + 1)] + np.log(beyond)
-    log_p = np.maximum.accumulate(np.logaddexp(here, there)[::-1])[::-1]  # what rises does so by rounding
+    log_p = np.maximum.accumulate(np.logaddexp(here, there)[::-1])[
+        ::-1
+    ]  # what rises does so by rounding
     return log_p[log_p > -math.inf], None if tail_ratio is None else tail_ratio ** (1.0 / width)

@@ -30,7 +30,13 @@ from leastnoise.ball import BallNoise
 from leastnoise.classic import generalized_gaussian
 from leastnoise.closed_form import GaussianNoise, LaplaceNoise
 from leastnoise.designer.design import Design
-from leastnoise.errors import AccountingError, InvalidParameterError, UnsupportedError, at_least, open_unit
+from leastnoise.errors import (
+    AccountingError,
+    InvalidParameterError,
+    UnsupportedError,
+    at_least,
+    open_unit,
+)
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.privacy.ball import ball_loss
@@ -69,14 +75,23 @@ class Use:
         elif isinstance(source, Noise):
             noise, answers, known = source, source.dimension, (1.0, None)
         else:
-            raise InvalidParameterError("law", type(source).__name__, "to be a Design, an Artefact or a Noise")
+            raise InvalidParameterError(
+                "law", type(source).__name__, "to be a Design, an Artefact or a Noise"
+            )
         chosen = known[1] if delta is None else open_unit("delta", delta)
-        return Use(noise, known[0] if sensitivity is None else at_least("sensitivity", sensitivity), chosen, answers)
+        return Use(
+            noise,
+            known[0] if sensitivity is None else at_least("sensitivity", sensitivity),
+            chosen,
+            answers,
+        )
 
     @property
     def stated_delta(self) -> float:
         if self.delta is None:
-            raise InvalidParameterError("delta", None, "to be given: a bare law has no guarantee of its own")
+            raise InvalidParameterError(
+                "delta", None, "to be given: a bare law has no guarantee of its own"
+            )
         return self.delta
 
     def sampled(self, draws: int) -> LatticeNoise | BallNoise:
@@ -92,7 +107,9 @@ def sampleable(noise: Noise, sensitivity: float) -> LatticeNoise | BallNoise:
     if isinstance(noise, BallNoise):
         return noise
     if isinstance(noise, (GaussianNoise, LaplaceNoise)):
-        noise = generalized_gaussian(noise.std, 2.0 if isinstance(noise, GaussianNoise) else 1.0, sensitivity=sensitivity)
+        noise = generalized_gaussian(
+            noise.std, 2.0 if isinstance(noise, GaussianNoise) else 1.0, sensitivity=sensitivity
+        )
     if not isinstance(noise, LatticeNoise):
         raise UnsupportedError(f"{type(noise).__name__} cannot be sampled.")
     return noise
@@ -100,7 +117,9 @@ def sampleable(noise: Noise, sensitivity: float) -> LatticeNoise | BallNoise:
 
 def as_distance(name: str, value: object) -> Fraction | None:
     """A distance between neighbours as an exact number; None for an infinite one."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, Fraction, np.integer, np.floating)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, Fraction, np.integer, np.floating)
+    ):
         raise InvalidParameterError(name, value, "to be a number")
     if value != value or value < 0:
         raise InvalidParameterError(name, value, "to be a distance, at least 0")
@@ -130,7 +149,11 @@ def loss_at(law: LatticeNoise | BallNoise, distance: Fraction) -> SingleLoss:
     if not law.is_monotone and not (isinstance(above, TableLoss) and above.deviation > 0):
         return above  # the maximum over the shifts 1 … m+1
     below = _lattice_loss(law, m)
-    if below is NOTHING_SHARED or not isinstance(below, TableLoss) or not isinstance(above, TableLoss):
+    if (
+        below is NOTHING_SHARED
+        or not isinstance(below, TableLoss)
+        or not isinstance(above, TableLoss)
+    ):
         return above
     # All d answers stay at m bins with probability (1 − f)^d.
     share = -math.expm1(law.dimension * math.log1p(-rest / PLACES)) * (1.0 + 1e-14)
@@ -146,7 +169,9 @@ def _lattice_loss(law: LatticeNoise, shift: int) -> SingleLoss:
         is_too_much = (law.last + shift) * shift > _MOST_PAIRS
     else:
         tables = 1 if law.is_monotone else shift
-        is_too_much = shift > max(_MOST_SHIFT, 2 * law.last) or (tables > _FEW and (law.last + shift) * tables > _MOST_PAIRS)
+        is_too_much = shift > max(_MOST_SHIFT, 2 * law.last) or (
+            tables > _FEW and (law.last + shift) * tables > _MOST_PAIRS
+        )
     if is_too_much:
         return _step_by_step(law, shift)
     try:
@@ -175,7 +200,9 @@ def mixture(below: TableLoss, above: TableLoss, share: float) -> TableLoss:
         above,
         loss=np.concatenate([below.loss, above.loss]),
         log_p=np.concatenate([below.log_p + math.log1p(-share), above.log_p + math.log(share)]),
-        infinite=min(((1.0 - share) * below.infinite + share * above.infinite) * (1.0 + 1e-14), 1.0),
+        infinite=min(
+            ((1.0 - share) * below.infinite + share * above.infinite) * (1.0 + 1e-14), 1.0
+        ),
         raised=below.raised + above.raised,
         loss_error=max(below.loss_rounding, above.loss_rounding),
         mass_error=max(below.mass_error, above.mass_error),

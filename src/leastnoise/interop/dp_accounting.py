@@ -21,7 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.designer.design import Design
-from leastnoise.errors import InvalidFileError, InvalidParameterError, LeastNoiseError, UnsupportedError, at_least, positive
+from leastnoise.errors import (
+    InvalidFileError,
+    InvalidParameterError,
+    LeastNoiseError,
+    UnsupportedError,
+    at_least,
+    positive,
+)
 from leastnoise.extras import required
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import Bounds, PrivacyLoss
@@ -31,10 +38,17 @@ from leastnoise.storage import law_as_json, law_from_json
 INTERVAL = 1e-4  # dp-accounting's own default pitch of losses
 _FINER = 4.0  # losses that are put on a grid of their own first get one this much finer
 _MOST_POINTS = 20_000_000
-_REACH = 17.0  # standard deviations of a normal loss that are kept: 1e-64 of it is lost, to infinity
+_REACH = (
+    17.0  # standard deviations of a normal loss that are kept: 1e-64 of it is lost, to infinity
+)
 
 
-def to_pld(law: Noise | Design | PrivacyLoss, *, sensitivity: float | None = None, interval: float = INTERVAL) -> Any:
+def to_pld(
+    law: Noise | Design | PrivacyLoss,
+    *,
+    sensitivity: float | None = None,
+    interval: float = INTERVAL,
+) -> Any:
     """The privacy loss as a PrivacyLossDistribution with losses on multiples of `interval`, which must be that of its companions.
 
     A Noise stands for one release, a Design for its whole use, a PrivacyLoss for what it has composed.
@@ -125,8 +139,12 @@ def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) 
     """A PLDAccountant that also understands our events, alone or nested in composed ones."""
     relation = required("dp_accounting", "dp-accounting").NeighboringRelation
     chosen = relation.ADD_OR_REMOVE_ONE if neighboring_relation is None else neighboring_relation
-    if not isinstance(chosen, relation):  # theirs takes the text "REPLACE_ONE" too, and then accounts for something else
-        raise InvalidParameterError("neighboring_relation", chosen, "to be a NeighboringRelation of dp-accounting")
+    if not isinstance(
+        chosen, relation
+    ):  # theirs takes the text "REPLACE_ONE" too, and then accounts for something else
+        raise InvalidParameterError(
+            "neighboring_relation", chosen, "to be a NeighboringRelation of dp-accounting"
+        )
     return _classes()[1](chosen, positive("interval", interval))
 
 
@@ -136,13 +154,17 @@ def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) 
 def _loss_of(law: Noise | Design | PrivacyLoss, sensitivity: float | None) -> PrivacyLoss:
     if isinstance(law, PrivacyLoss):
         if sensitivity is not None:
-            raise InvalidParameterError("sensitivity", sensitivity, "to be left out: a PrivacyLoss has it already")
+            raise InvalidParameterError(
+                "sensitivity", sensitivity, "to be left out: a PrivacyLoss has it already"
+            )
         return law
     if isinstance(law, Design):
         return PrivacyLoss.of(law.noise, _sensitivity(law, sensitivity)).compose(law.uses)
     if isinstance(law, Noise):
         return PrivacyLoss.of(law, _sensitivity(law, sensitivity))
-    raise InvalidParameterError("law", type(law).__name__, "to be a Noise, a Design or a PrivacyLoss")
+    raise InvalidParameterError(
+        "law", type(law).__name__, "to be a Noise, a Design or a PrivacyLoss"
+    )
 
 
 def _sensitivity(law: Noise | Design, sensitivity: float | None) -> float:
@@ -155,11 +177,15 @@ def _pmf(loss: SingleLoss, pitch: float) -> Any:
     """One release on their grid."""
     table = _table(loss, pitch)
     if table.infinite >= 1.0:
-        return _pmf_module().create_pmf({0: 1e-12}, pitch, 1.0, True)  # their composition fails without any finite loss
+        return _pmf_module().create_pmf(
+            {0: 1e-12}, pitch, 1.0, True
+        )  # their composition fails without any finite loss
     raised = table.loss + table.loss_rounding
     lower = np.floor(raised / pitch)
     if float(np.ptp(lower)) > _MOST_POINTS:
-        raise UnsupportedError(f"The losses spread over {np.ptp(lower):.3g} intervals of {pitch:g}; take a larger interval.")
+        raise UnsupportedError(
+            f"The losses spread over {np.ptp(lower):.3g} intervals of {pitch:g}; take a larger interval."
+        )
     part = np.clip(raised - lower * pitch, 0.0, pitch)
     up = -np.expm1(-part) / -math.expm1(-pitch)
     down = np.exp(-part) * -np.expm1(part - pitch) / -math.expm1(-pitch)
@@ -179,8 +205,12 @@ def _table(loss: SingleLoss, pitch: float) -> TableLoss:
     if isinstance(loss, GaussianLoss):
         middle = 0.5 * loss.mu**2
         if 2.0 * _REACH * loss.mu / pitch > _MOST_POINTS:
-            raise UnsupportedError(f"The losses spread over too many intervals of {pitch:g}; take a larger interval.")
-        fine = pitch if pitch <= loss.mu / _FINER else loss.mu / (2.0 * _FINER)  # narrow losses need a grid of their own first
+            raise UnsupportedError(
+                f"The losses spread over too many intervals of {pitch:g}; take a larger interval."
+            )
+        fine = (
+            pitch if pitch <= loss.mu / _FINER else loss.mu / (2.0 * _FINER)
+        )  # narrow losses need a grid of their own first
         return loss.table(fine, middle - _REACH * loss.mu, middle + _REACH * loss.mu)
     return loss.table(pitch / _FINER, -loss.largest, loss.largest)
 
@@ -190,15 +220,21 @@ def _table(loss: SingleLoss, pitch: float) -> TableLoss:
 
 def _directions(pld: Any) -> tuple[TableLoss, TableLoss | None]:
     if not isinstance(pld, _pld().PrivacyLossDistribution):
-        raise InvalidParameterError("pld", type(pld).__name__, "to be a PrivacyLossDistribution of dp-accounting")
+        raise InvalidParameterError(
+            "pld", type(pld).__name__, "to be a PrivacyLossDistribution of dp-accounting"
+        )
     remove = _as_table(pld._pmf_remove)
     return remove, None if pld._symmetric else _as_table(pld._pmf_add)
 
 
 def _as_table(pmf: Any) -> TableLoss:
     if not pmf._pessimistic_estimate:
-        raise UnsupportedError("An optimistic PrivacyLossDistribution promises too much; build it with pessimistic_estimate=True.")
-    if isinstance(pmf, _pmf_module().SparsePLDPmf):  # a few losses that may be billions of intervals apart
+        raise UnsupportedError(
+            "An optimistic PrivacyLossDistribution promises too much; build it with pessimistic_estimate=True."
+        )
+    if isinstance(
+        pmf, _pmf_module().SparsePLDPmf
+    ):  # a few losses that may be billions of intervals apart
         places = np.array(list(pmf._loss_probs), dtype=np.float64)
         probs = np.array(list(pmf._loss_probs.values()), dtype=np.float64)
     else:
@@ -206,7 +242,9 @@ def _as_table(pmf: Any) -> TableLoss:
         places = np.arange(probs.size, dtype=np.float64) + pmf._lower_loss
     infinite = float(pmf._infinity_mass)
     if not np.all(np.isfinite(probs)) or math.isnan(infinite):
-        raise UnsupportedError("The PrivacyLossDistribution holds probabilities that are not numbers.")
+        raise UnsupportedError(
+            "The PrivacyLossDistribution holds probabilities that are not numbers."
+        )
     loss: NDArray[np.float64] = places * float(pmf._discretization)
     held = probs > 0.0  # FFTs leave entries of −1e-18 and the like
     if not np.any(held):
@@ -232,9 +270,13 @@ def _classes() -> tuple[Any, Any]:
         The law is JSON in bytes: events must be comparable, and survive `to_named_tuple`, which takes text apart into characters.
         """
 
-        law: bytes = attr.ib(repr=lambda content: f"<law of {len(content)} bytes>", validator=_checked_law)
+        law: bytes = attr.ib(
+            repr=lambda content: f"<law of {len(content)} bytes>", validator=_checked_law
+        )
         sensitivity: float = attr.ib(default=1.0, converter=_checked_sensitivity)
-        is_partial: bool = attr.ib(default=False, validator=attr.validators.instance_of(bool))  # other draws stay untouched
+        is_partial: bool = attr.ib(
+            default=False, validator=attr.validators.instance_of(bool)
+        )  # other draws stay untouched
 
     class LeastNoiseAccountant(PLDAccountant):
         """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent wherever it is nested."""
@@ -247,7 +289,10 @@ def _classes() -> tuple[Any, Any]:
                 message = "A replaced person may touch other draws than before: design for twice as many touched answers."
                 return self.CompositionErrorDetails(invalid_event=event, error_message=message)
             try:
-                loss = PrivacyLoss.of(law_from_json(json.loads(event.law)), (2.0 if replaced else 1.0) * event.sensitivity)
+                loss = PrivacyLoss.of(
+                    law_from_json(json.loads(event.law)),
+                    (2.0 if replaced else 1.0) * event.sensitivity,
+                )
             except LeastNoiseError as error:
                 return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
             if do_compose:
@@ -255,7 +300,10 @@ def _classes() -> tuple[Any, Any]:
                 self._pld: Any = self._pld.compose(more)
             return None
 
-    LeastNoiseDpEvent.__qualname__, LeastNoiseAccountant.__qualname__ = "LeastNoiseDpEvent", "LeastNoiseAccountant"
+    LeastNoiseDpEvent.__qualname__, LeastNoiseAccountant.__qualname__ = (
+        "LeastNoiseDpEvent",
+        "LeastNoiseAccountant",
+    )
     return LeastNoiseDpEvent, LeastNoiseAccountant
 
 

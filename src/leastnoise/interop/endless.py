@@ -54,26 +54,40 @@ class EndlessLaw:
         p = 0.5 * listed[: last + 1]
         p[0] *= 2.0
         if not np.all(p > 0.0):
-            raise UnsupportedError("The law has places of no probability; its Rényi divergences are infinite.")
+            raise UnsupportedError(
+                "The law has places of no probability; its Rényi divergences are infinite."
+            )
         if law.tail_ratio is not None and last >= law.last:
             ratio = law.tail_ratio
         else:
             back = max(last - _SLOPE, 0)
-            ratio = math.exp((math.log(float(p[last])) - math.log(float(p[back]))) / (last - back)) if p[back] > p[last] else 0.5
+            ratio = (
+                math.exp((math.log(float(p[last])) - math.log(float(p[back]))) / (last - back))
+                if p[back] > p[last]
+                else 0.5
+            )
         one_tail = float(p[last]) * ratio / (1.0 - ratio)
-        scale = (1 << _BITS) / (float(p[0]) + 2.0 * (math.fsum(p[1:]) + one_tail)) * (1.0 - 2.0**-40)
+        scale = (
+            (1 << _BITS) / (float(p[0]) + 2.0 * (math.fsum(p[1:]) + one_tail)) * (1.0 - 2.0**-40)
+        )
         half = [int(value * scale) for value in p[1:].tolist()]
         outer = int(one_tail * scale)
         if 0 in half or outer == 0:
-            raise UnsupportedError("The law has places of less than 2^-128; its tail is too steep to be drawn exactly.")
+            raise UnsupportedError(
+                "The law has places of less than 2^-128; its tail is too steep to be drawn exactly."
+            )
         centre = (1 << _BITS) - 2 * (sum(half) + outer)
         shells = [centre, *(2 * weight for weight in half), 2 * outer]
         masses = np.array([math.ldexp(weight, -_BITS) for weight in shells])
-        masses[-1] *= 1.0 - ratio  # the first place of the tail from its own weight: in a steep one that is a few units
+        masses[-1] *= (
+            1.0 - ratio
+        )  # the first place of the tail from its own weight: in a steep one that is a few units
         judged = LatticeNoise(masses, ratio, law.step, law.domain)
         return EndlessLaw(judged, (*half[::-1], centre, *half, outer, outer))
 
-    def release(self, answers: ArrayLike, entropy: Entropy | None = None, *, not_private: bool = False) -> Draws:
+    def release(
+        self, answers: ArrayLike, entropy: Entropy | None = None, *, not_private: bool = False
+    ) -> Draws:
         """The answers, rounded to the public lattice, plus noise; each answer gets a draw of its own."""
         source = chosen(entropy, not_private)
         # A law that is 0 for certain rounds the answers and, on the real line, draws the place within the bin.
@@ -81,7 +95,9 @@ class EndlessLaw:
         base = release(nothing, answers, entropy=source, not_private=not_private)
         bins = self.bins(base.integers.size, source).reshape(base.integers.shape)
         units = 1 if self.noise.domain == "integer" else 1 << (FINE_BITS + 1)
-        return Draws(np.asarray(base.integers + bins * units, dtype=object), base.unit, stamp_of(source))
+        return Draws(
+            np.asarray(base.integers + bins * units, dtype=object), base.unit, stamp_of(source)
+        )
 
     def bins(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Whole steps of noise."""

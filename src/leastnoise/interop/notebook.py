@@ -62,10 +62,14 @@ def design_html(design: Design) -> str:
     if design.touched < design.batch:  # a condition of the guarantee
         rows["one person changes"] = f"at most {design.touched} of {design.batch} answers"
     if design.gap is not None and design.renyi_order is not None:
-        rows["certificate"] = f"order {design.renyi_order:.4g}, relative duality gap {design.gap:.1e}"
+        rows["certificate"] = (
+            f"order {design.renyi_order:.4g}, relative duality gap {design.gap:.1e}"
+        )
     bars = {"this noise": design.epsilon, **design.rivals}
     return _side_by_side(
-        _facts(rows), density_svg(noise, beside=GaussianNoise(noise.std)) + bars_svg(bars, "ε at the same deviation")
+        _facts(rows),
+        density_svg(noise, beside=GaussianNoise(noise.std))
+        + bars_svg(bars, "ε at the same deviation"),
     )
 
 
@@ -95,7 +99,11 @@ def release_html(release: Release) -> str:
                 escape(row.statistic),
                 escape(row.group),
                 *row.shown(),
-                "" if row.value is None else error_bar_svg(row.in_words(), row.value, row.lower, row.upper, *ranges[row.statistic]),
+                ""
+                if row.value is None
+                else error_bar_svg(
+                    row.in_words(), row.value, row.lower, row.upper, *ranges[row.statistic]
+                ),
             )
             for row in shown
         ],
@@ -148,14 +156,20 @@ def ledger_html(ledger: Ledger) -> str:
 def density_svg(noise: Noise, beside: Noise | None = None) -> str:
     """The law of the noise on one answer; `beside`, if given, in grey behind it."""
     reach = max(noise.interval(0.998), 1e-300)
-    curves = [_curve(law, noise.domain == "integer", reach) for law in ([] if beside is None else [beside]) + [noise]]
+    curves = [
+        _curve(law, noise.domain == "integer", reach)
+        for law in ([] if beside is None else [beside]) + [noise]
+    ]
     top = max(float(y.max()) for _, y in curves) or 1.0
     paths = []
     for (x, y), colour in zip(curves, (_OTHER, _OURS)[-len(curves) :], strict=True):
         points = " ".join(
-            f"{_across(a, reach):.1f},{_BASE - 66 * b / top:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True)
+            f"{_across(a, reach):.1f},{_BASE - 66 * b / top:.1f}"
+            for a, b in zip(x.tolist(), y.tolist(), strict=True)
         )
-        paths.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        paths.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+        )
     half = noise.interval(0.95)
     ends = "".join(
         f'<line x1="{_across(x, reach):.1f}" x2="{_across(x, reach):.1f}" y1="{_BASE - 4}" y2="{_BASE + 4}" stroke="{_OURS}"/>'
@@ -163,7 +177,14 @@ def density_svg(noise: Noise, beside: Noise | None = None) -> str:
     )
     label = f"density; 95 % of the noise within ± {above(half)}"
     axis = f'<line x1="4" x2="{_WIDTH - 4}" y1="{_BASE}" y2="{_BASE}" stroke="{_OTHER}"/>'
-    return _svg(_HEIGHT, label, axis + "".join(paths) + ends + _text(_WIDTH / 2, _HEIGHT - 3, f"± {above(half)} (95 %)", "middle"))
+    return _svg(
+        _HEIGHT,
+        label,
+        axis
+        + "".join(paths)
+        + ends
+        + _text(_WIDTH / 2, _HEIGHT - 3, f"± {above(half)} (95 %)", "middle"),
+    )
 
 
 def bars_svg(values: Mapping[str, float], label: str) -> str:
@@ -175,18 +196,26 @@ def bars_svg(values: Mapping[str, float], label: str) -> str:
         width = 100.0 * min(value / top, 1.0) if math.isfinite(value) else 100.0
         y = 14 * row
         colour = _OURS if row == 0 else _OTHER
-        drawn.append(f'<rect x="112" y="{y + 2}" width="{max(width, 1.0):.1f}" height="10" fill="{colour}"/>')
-        drawn.append(_text(108, y + 11, name, "end") + _text(116 + width, y + 11, f"{value:.4g}", "start"))
+        drawn.append(
+            f'<rect x="112" y="{y + 2}" width="{max(width, 1.0):.1f}" height="10" fill="{colour}"/>'
+        )
+        drawn.append(
+            _text(108, y + 11, name, "end") + _text(116 + width, y + 11, f"{value:.4g}", "start")
+        )
     return _svg(14 * len(values) + 2, label, "".join(drawn))
 
 
-def error_bar_svg(label: str, value: float, lower: float, upper: float, low: float, high: float) -> str:
+def error_bar_svg(
+    label: str, value: float, lower: float, upper: float, low: float, high: float
+) -> str:
     """A number with its interval on the scale from `low` to `high`."""
     span = high - low
     if not (span > 0 and math.isfinite(span)):
         return ""
     left, middle, right = (4 + 112 * (x - low) / span for x in (lower, value, upper))
-    drawn = f'<line x1="{left:.1f}" x2="{right:.1f}" y1="8" y2="8" stroke="{_OTHER}" stroke-width="2"/>'
+    drawn = (
+        f'<line x1="{left:.1f}" x2="{right:.1f}" y1="8" y2="8" stroke="{_OTHER}" stroke-width="2"/>'
+    )
     return _svg(16, label, drawn + f'<circle cx="{middle:.1f}" cy="8" r="3" fill="{_OURS}"/>', 120)
 
 
@@ -196,7 +225,10 @@ def gauge_svg(share: float) -> str:
     colour = _OVER if share > 0.9 else _OURS
     drawn = f'<rect x="4" y="4" width="112" height="8" fill="none" stroke="{_OTHER}"/>'
     return _svg(
-        16, f"{100 * share:.0f} % spent", drawn + f'<rect x="4" y="4" width="{width:.1f}" height="8" fill="{colour}"/>', 120
+        16,
+        f"{100 * share:.0f} % spent",
+        drawn + f'<rect x="4" y="4" width="{width:.1f}" height="8" fill="{colour}"/>',
+        120,
     )
 
 
@@ -206,7 +238,9 @@ def _curve(noise: Noise, on_integers: bool, reach: float) -> tuple[np.ndarray, n
         x = np.linspace(-reach, reach, _POINTS)
         return x, noise.pdf(x)
     every = max(1, math.ceil(2.0 * reach / 400.0))
-    x = every * np.arange(-math.floor(reach / every), math.floor(reach / every) + 1, dtype=np.float64)
+    x = every * np.arange(
+        -math.floor(reach / every), math.floor(reach / every) + 1, dtype=np.float64
+    )
     return x, noise.ccdf(x - 0.5 * every) - noise.ccdf(x + 0.5 * every)
 
 
@@ -249,7 +283,9 @@ def _side_by_side(left: str, right: str) -> str:
 # Progress
 
 
-def progress(items: Iterable[Item], description: str = "", *, total: int | None = None) -> Iterator[Item]:
+def progress(
+    items: Iterable[Item], description: str = "", *, total: int | None = None
+) -> Iterator[Item]:
     """The items, with a bar that works in a notebook and in a terminal: tqdm's where it is installed, else rich's."""
     try:
         bar = required("tqdm.auto", "notebook").tqdm
@@ -267,7 +303,9 @@ def stages() -> Callable[[str, float], None]:
 
     def told(stage: str, share: float) -> None:
         if stage not in bars:
-            bars[stage] = tqdm(total=100, desc=stage, bar_format="{desc}: {percentage:3.0f} %|{bar}| {elapsed}")
+            bars[stage] = tqdm(
+                total=100, desc=stage, bar_format="{desc}: {percentage:3.0f} %|{bar}| {elapsed}"
+            )
         bars[stage].n = round(100 * min(max(share, 0.0), 1.0))
         bars[stage].refresh()
         if share >= 1.0:

@@ -49,7 +49,12 @@ Measure = Literal["approximate", "renyi"]
 
 _INTEGERS = {f"{sign}{bits}": (sign, bits) for sign in "iu" for bits in (8, 16, 32, 64)}
 _LARGEST = 1e300  # infinite answers count as this; clamping moves no two answers apart
-_METRICS = {"AbsoluteDistance": math.inf, "LInfDistance": math.inf, "L1Distance": 1, "L2Distance": 2}  # the norm's exponent
+_METRICS = {
+    "AbsoluteDistance": math.inf,
+    "LInfDistance": math.inf,
+    "L1Distance": 1,
+    "L2Distance": 2,
+}  # the norm's exponent
 
 
 def enable() -> None:
@@ -94,7 +99,9 @@ def make_leastnoise(
     def function(argument: Any) -> Any:
         values = argument if is_vector else [argument]
         if len(values) != count:
-            raise ValueError(f"Expected {count} answers, not {len(values)}: the noise is for all of them together.")
+            raise ValueError(
+                f"Expected {count} answers, not {len(values)}: the noise is for all of them together."
+            )
         noisy = mechanism.release(values, carrier)
         return noisy if is_vector else noisy[0]
 
@@ -122,7 +129,15 @@ def then_leastnoise(
     """`make_leastnoise` for chains: `transformation >> then_leastnoise(design)`."""
 
     def make(domain: Any, metric: Any) -> Any:
-        return make_leastnoise(domain, metric, law, answers=answers, delta=delta, sensitivity=sensitivity, measure=measure)
+        return make_leastnoise(
+            domain,
+            metric,
+            law,
+            answers=answers,
+            delta=delta,
+            sensitivity=sensitivity,
+            measure=measure,
+        )
 
     return required("opendp.mod", "opendp")._PartialConstructor(make)
 
@@ -145,8 +160,14 @@ def measurement(
     count = use.answers if answers is None else positive_integer("answers", answers)
     kind = carrier or ("i32" if use.noise.domain == "integer" else "f64")
     atom = dp.atom_domain(T=kind, nan=False) if kind in ("f32", "f64") else dp.atom_domain(T=kind)
-    space = (atom, dp.absolute_distance(T=kind)) if count == 1 else (dp.vector_domain(atom, size=count), dp.linf_distance(T=kind))
-    return make_leastnoise(*space, law, answers=count, delta=delta, sensitivity=sensitivity, measure=measure)
+    space = (
+        (atom, dp.absolute_distance(T=kind))
+        if count == 1
+        else (dp.vector_domain(atom, size=count), dp.linf_distance(T=kind))
+    )
+    return make_leastnoise(
+        *space, law, answers=count, delta=delta, sensitivity=sensitivity, measure=measure
+    )
 
 
 def register() -> None:
@@ -179,7 +200,9 @@ class _Mechanism:
         """The answers with noise: exact integers on the public lattice, converted at the end."""
         if self.law.domain == "integer":
             sign, bits = _INTEGERS[carrier]
-            low, high = (0, (1 << bits) - 1) if sign == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            low, high = (
+                (0, (1 << bits) - 1) if sign == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            )
             noisy = self._drawn(np.array([int(value) for value in values], dtype=object))
             return [min(max(int(value), low), high) for value in noisy.integers.ravel().tolist()]
         array = np.clip(np.array(values, dtype=np.float64), -_LARGEST, _LARGEST)
@@ -204,7 +227,9 @@ class _Mechanism:
         if math.isfinite(epsilon) or loss.infinite >= 1.0:
             return epsilon, self.delta if math.isfinite(epsilon) else 1.0
         # Farther than the law was made for, its end matters: that probability goes to δ, and ε stays finite.
-        delta = min(-math.expm1(draws * math.log1p(-loss.infinite)) * (1.0 + 1e-9) + self.delta, 1.0 - 1e-9)
+        delta = min(
+            -math.expm1(draws * math.log1p(-loss.infinite)) * (1.0 + 1e-9) + self.delta, 1.0 - 1e-9
+        )
         return total.epsilon(delta), delta
 
     def _divergences(self, distance: Fraction | None, exponent: float) -> Callable[[float], float]:
@@ -227,7 +252,9 @@ class _Mechanism:
         """
         touched = self.draws
         if self.law.domain == "integer" and math.isfinite(exponent):
-            touched = min(touched, math.floor(distance ** int(exponent) * (1 + Fraction(1, 1 << 40))))
+            touched = min(
+                touched, math.floor(distance ** int(exponent) * (1 + Fraction(1, 1 << 40)))
+            )
         return (NO_LOSS, 1) if touched == 0 else (loss_at(self.law, distance), touched)
 
 
@@ -239,7 +266,9 @@ def _origin(thing: Any) -> str:
     """The name of a domain's or metric's type without its path and arguments."""
     library = required("opendp.mod", "opendp")
     if not isinstance(thing, (library.Domain, library.Metric)):
-        raise InvalidParameterError("input space", type(thing).__name__, "to be a domain and a metric of OpenDP")
+        raise InvalidParameterError(
+            "input space", type(thing).__name__, "to be a domain and a metric of OpenDP"
+        )
     return str(thing.type).split("<")[0].split("::")[-1]
 
 
@@ -257,9 +286,13 @@ def _carrier(domain: Any, use: Use) -> tuple[str, int | None]:
             f"A law on the integers is for integers of up to 64 bits, not for {carrier}; design for domain='real'."
         )
     if use.noise.domain == "real" and carrier != "f64":
-        raise UnsupportedError(f"A law on the real line is for f64, not for {carrier}; for integers design for domain='integer'.")
+        raise UnsupportedError(
+            f"A law on the real line is for f64, not for {carrier}; for integers design for domain='integer'."
+        )
     if carrier == "f64" and atom.nan:
-        raise UnsupportedError("NaN has no distance to anything: use a domain without it, atom_domain(T=float, nan=False).")
+        raise UnsupportedError(
+            "NaN has no distance to anything: use a domain without it, atom_domain(T=float, nan=False)."
+        )
     return carrier, (domain.size or 0) if origin == "VectorDomain" else None
 
 
@@ -274,8 +307,14 @@ def _count(use: Use, size: int | None, answers: int | None) -> int:
     wanted = None if answers is None else positive_integer("answers", answers)
     known = 1 if size is None else (size or None)
     if wanted is not None and known is not None and wanted != known:
-        raise InvalidParameterError("answers", answers, f"to be {known}, the size of the input domain")
+        raise InvalidParameterError(
+            "answers", answers, f"to be {known}, the size of the input domain"
+        )
     count = known or wanted or use.answers
     if count % use.noise.dimension:
-        raise InvalidParameterError("answers", count, f"to be a multiple of {use.noise.dimension}, the answers of one joint draw")
+        raise InvalidParameterError(
+            "answers",
+            count,
+            f"to be a multiple of {use.noise.dimension}, the answers of one joint draw",
+        )
     return count

@@ -22,6 +22,8 @@ def schema(name: str) -> dict[str, Any]:
     >>> schema("artefact")["title"]
     'A law with its guarantee'
     """
-    file = resources.files("leastnoise").joinpath("schema", f"{one_of('name', name, NAMES)}.schema.json")
+    file = resources.files("leastnoise").joinpath(
+        "schema", f"{one_of('name', name, NAMES)}.schema.json"
+    )
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found

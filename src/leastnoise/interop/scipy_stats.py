@@ -86,11 +86,17 @@ class _OnIntegers(_OfNoise, stats.rv_discrete):
     def _pmf(self, k: ArrayLike) -> NDArray[Any]:
         # Of one answer: for a joint law that is not the probability of a lattice point.
         k = np.abs(np.asarray(k, dtype=np.float64))
-        return np.asarray(self._noise.pmf(k) if self._noise.dimension == 1 else self._noise.ccdf(k - 1.0) - self._noise.ccdf(k))
+        return np.asarray(
+            self._noise.pmf(k)
+            if self._noise.dimension == 1
+            else self._noise.ccdf(k - 1.0) - self._noise.ccdf(k)
+        )
 
 
 def _simulated(noise: Noise, size: Any, generator: Any) -> NDArray[Any]:
-    if isinstance(noise, BallNoise):  # one answer is normal times the root of a chi-square; its quantiles take a millisecond each
+    if isinstance(
+        noise, BallNoise
+    ):  # one answer is normal times the root of a chi-square; its quantiles take a millisecond each
         radius = np.sqrt(generator.chisquare(noise.dimension + 1, size=size))
         drawn = np.asarray(noise.scale * radius * generator.standard_normal(size=size))
         return np.floor(drawn + 0.5) if noise.domain == "integer" else drawn

@@ -35,17 +35,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(arguments: Sequence[str] | None = None, prog: str = "python -m leastnoise.paper") -> None:
     """Everything that the arguments ask for, as files whose names are printed."""
     parser = _Parser(
-        prog=prog, description="Reproduce the paper's figures and tables.", epilog=f"Example: {prog} fig1 --quick --out figures"
+        prog=prog,
+        description="Reproduce the paper's figures and tables.",
+        epilog=f"Example: {prog} fig1 --quick --out figures",
     )
-    parser.add_argument("names", nargs="+", choices=[*NAMES, "all"], metavar="NAME", help=f"{', '.join(NAMES)} or all")
-    parser.add_argument("--quick", action="store_true", help="small grids and few iterations: seconds instead of minutes")
-    parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="default: paper")
-    parser.add_argument("--draw-only", action="store_true", help="draw the records in DIR/results again without computing")
-    parser.add_argument("--fresh", action="store_true", help="forget finished cells of earlier runs (after a change of the code)")
+    parser.add_argument(
+        "names",
+        nargs="+",
+        choices=[*NAMES, "all"],
+        metavar="NAME",
+        help=f"{', '.join(NAMES)} or all",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small grids and few iterations: seconds instead of minutes",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("paper"), metavar="DIR", help="default: paper"
+    )
+    parser.add_argument(
+        "--draw-only",
+        action="store_true",
+        help="draw the records in DIR/results again without computing",
+    )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="forget finished cells of earlier runs (after a change of the code)",
+    )
     parser.add_argument("--processes", type=int, metavar="N", help="default: one a processor")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://10.0.0.7:8786")
-    parser.add_argument("--heart", type=Path, metavar="FILE", help="processed.cleveland.data of the UCI heart-disease data")
-    parser.add_argument("--json", action="store_true", help="print one JSON object with the files written")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://10.0.0.7:8786"
+    )
+    parser.add_argument(
+        "--heart",
+        type=Path,
+        metavar="FILE",
+        help="processed.cleveland.data of the UCI heart-disease data",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object with the files written"
+    )
     given = parser.parse_args(arguments)
     if given.out == Path("-"):
         parser.error("argument --out: a folder is needed, and - is none")
@@ -57,7 +88,13 @@ def run(arguments: Sequence[str] | None = None, prog: str = "python -m leastnois
         kept = options.store_for(name)
         if given.fresh and kept is not None:
             kept.unlink(missing_ok=True)
-        for path in reproduce([name], out=given.out, quick=given.quick, options=options, compute_again=not given.draw_only):
+        for path in reproduce(
+            [name],
+            out=given.out,
+            quick=given.quick,
+            options=options,
+            compute_again=not given.draw_only,
+        ):
             if path.suffix != ".md":
                 written.append(str(path))
                 if not given.json:

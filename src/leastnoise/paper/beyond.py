@@ -15,7 +15,15 @@ from leastnoise.designer.problem import bins_per_sensitivity
 from leastnoise.designer.renyi import Settings, renyi_problem, solve
 from leastnoise.lattice import LatticeNoise
 from leastnoise.paper import moments
-from leastnoise.paper.common import HALVINGS, HALVINGS_AS_PRINTED, Record, epsilon, row, run_published, sampled
+from leastnoise.paper.common import (
+    HALVINGS,
+    HALVINGS_AS_PRINTED,
+    Record,
+    epsilon,
+    row,
+    run_published,
+    sampled,
+)
 from leastnoise.paper.sweep import DEFAULT, Options, sweep
 from leastnoise.plots import style
 from leastnoise.plots.curves import batch_lines
@@ -23,7 +31,14 @@ from leastnoise.plots.style import OURS, PUBLISHED
 
 TITLE = "Beyond the paper: the order, the stall, the ripples, the batches"
 ORDER_SETTING: Record = {"sigma": 8.0, "compositions": 10, "delta": 1e-6}
-STALL_SETTING: Record = {"sigma": 4.0, "compositions": 20, "delta": 1e-6, "order": 5.95, "bins": 20, "last": 1600}
+STALL_SETTING: Record = {
+    "sigma": 4.0,
+    "compositions": 20,
+    "delta": 1e-6,
+    "order": 5.95,
+    "bins": 20,
+    "last": 1600,
+}
 RIPPLE_SETTING: Record = {"sigma": 1.0, "order": 4.0, "bins": 20}
 BATCH_SETTING: Record = {"sigma": 8.0, "delta": 1e-6}
 BATCHES = (1, 2, 5, 10, 20, 30, 40, 60, 80)
@@ -34,7 +49,9 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
     order, stall, ripple = _orders(quick), _stall(quick), _ripples(quick)
     sizes = (1, 4) if quick else BATCHES
     wanted = [{**BATCH_SETTING, "answers": size} for size in sizes]
-    batches = sweep(batch, wanted, workers=options.workers, store=options.store_for("beyond"), label="beyond")
+    batches = sweep(
+        batch, wanted, workers=options.workers, store=options.store_for("beyond"), label="beyond"
+    )
     ten = next((cell for cell in batches if cell["answers"] == 10), batches[-1])
     rows = [
         row(
@@ -61,7 +78,12 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
         ),
     ]
     return {
-        "setting": {"order": ORDER_SETTING, "stall": STALL_SETTING, "ripples": RIPPLE_SETTING, "batches": BATCH_SETTING},
+        "setting": {
+            "order": ORDER_SETTING,
+            "stall": STALL_SETTING,
+            "ripples": RIPPLE_SETTING,
+            "batches": BATCH_SETTING,
+        },
         "rows": rows,
         "order": order,
         "stall": stall,
@@ -78,7 +100,9 @@ def _orders(quick: bool) -> Record:
     rows = []
     for order in np.geomspace(5.0, 1000.0, 5 if quick else 25):
         optimum = moments.solved(sigma=sigma, order=float(order), bins=bins)
-        noise = LatticeNoise.from_log_weights(optimum.log_h, optimum.problem.tail_ratio, step=1.0 / bins)
+        noise = LatticeNoise.from_log_weights(
+            optimum.log_h, optimum.problem.tail_ratio, step=1.0 / bins
+        )
         value = moments.value(optimum.divergence, float(order), delta, n)
         rows.append({"order": float(order), "moments": value, "tight": epsilon(noise, delta, n)})
     first = sigma * math.sqrt(-2.0 * math.log(delta) / n) + 1.0
@@ -97,7 +121,9 @@ def _stall(quick: bool) -> Record:
     sigma, order, bins, last = at["sigma"], at["order"], at["bins"], at["last"]
     if quick:
         bins, last = 4, 320
-    problem = renyi_problem(shift=bins, order=order, sigma=sigma * bins, last=last, tail_ratio=0.9999)
+    problem = renyi_problem(
+        shift=bins, order=order, sigma=sigma * bins, last=last, tail_ratio=0.9999
+    )
     optimum = solve(problem)
     found: Record = {"optimum": optimum.divergence, "gap": optimum.gap}
     for key, halvings in (("published", HALVINGS_AS_PRINTED), ("published_finer", HALVINGS)):
@@ -142,21 +168,38 @@ def _ripples(quick: bool) -> Record:
     sigma, order, bins = at["sigma"], at["order"], 10 if quick else at["bins"]
     laws = {}
     for key, monotone in (("free", False), ("non-increasing", True)):
-        optimum = solve(renyi_problem(shift=bins, order=order, sigma=sigma * bins, monotone=monotone))
-        laws[key] = (optimum, LatticeNoise.from_log_weights(optimum.log_h, optimum.problem.tail_ratio, step=1.0 / bins))
+        optimum = solve(
+            renyi_problem(shift=bins, order=order, sigma=sigma * bins, monotone=monotone)
+        )
+        laws[key] = (
+            optimum,
+            LatticeNoise.from_log_weights(
+                optimum.log_h, optimum.problem.tail_ratio, step=1.0 / bins
+            ),
+        )
     run = run_published(
-        sigma=sigma, delta=1e-6, compositions=8, iterations=50 if quick else 2_000, bins=bins, order=order, hold_order=True
+        sigma=sigma,
+        delta=1e-6,
+        compositions=8,
+        iterations=50 if quick else 2_000,
+        bins=bins,
+        order=order,
+        hold_order=True,
     )
     level = 2.0
     x = np.arange(0.0, 5.0, 1.0 / bins)
     noises = {**{key: noise for key, (_, noise) in laws.items()}, PUBLISHED: run.noise}
     return {
         "level": level,
-        "divergence": {key: optimum.divergence for key, (optimum, _) in laws.items()} | {PUBLISHED: run.result.divergence},
+        "divergence": {key: optimum.divergence for key, (optimum, _) in laws.items()}
+        | {PUBLISHED: run.result.divergence},
         "x": sampled(x),
         "density": {key: sampled(noise.pdf(x), 5) for key, noise in noises.items()},
         "shift": [t / bins for t in range(1, bins + 1)],
-        "delta": {key: sampled([profile(noise, t, level) for t in range(1, bins + 1)], 5) for key, noise in noises.items()},
+        "delta": {
+            key: sampled([profile(noise, t, level) for t in range(1, bins + 1)], 5)
+            for key, noise in noises.items()
+        },
         "epsilon_8": {key: epsilon(noise, 1e-6, 8) for key, noise in noises.items()},
     }
 
@@ -203,7 +246,10 @@ def _notes(order: Record, stall: Record, ripple: Record, batches: list[Record]) 
         f"for δ(ε = {ripple['level']:g}) is {worst:g} s, with {ratio:.2f} times the δ of the shift s: whoever judges shift s alone "
         "reports too small a δ. A non-increasing law has its worst shift at s, always.",
         "Asked for together, "
-        + ", ".join(f"{cell['answers']} answers cost ε = {cell['joint']:.3f} ({cell['joint_origin']})" for cell in batches[1:])
+        + ", ".join(
+            f"{cell['answers']} answers cost ε = {cell['joint']:.3f} ({cell['joint_origin']})"
+            for cell in batches[1:]
+        )
         + "; one by one, "
         + ", ".join(f"{cell['one_by_one']:.3f}" for cell in batches[1:])
         + "; Gaussian, "
@@ -226,17 +272,39 @@ def draw(record: Record, path: Path) -> None:
 def _draw_orders(axes: Any, order: Record) -> None:
     orders = [entry["order"] for entry in order["rows"]]
     axes.semilogx(
-        orders, [e["moments"] for e in order["rows"]], label="moments accountant: what Alg. 3 lowers", **style.line(PUBLISHED)
+        orders,
+        [e["moments"] for e in order["rows"]],
+        label="moments accountant: what Alg. 3 lowers",
+        **style.line(PUBLISHED),
     )
-    axes.semilogx(orders, [e["tight"] for e in order["rows"]], label="tight accountant: what is true", **style.line(OURS))
+    axes.semilogx(
+        orders,
+        [e["tight"] for e in order["rows"]],
+        label="tight accountant: what is true",
+        **style.line(OURS),
+    )
     best = order["at_tight_optimum"]
     axes.plot([best["order"]], [best["tight"]], "o", color=style.COLOURS[OURS], ms=7)
     axes.axvline(order["first_order"], color="#777777", lw=0.9)
     axes.text(
-        order["first_order"] * 0.96, 2.6, "Alg. 3 starts here", rotation=90, ha="right", va="top", fontsize=8, color="#444444"
+        order["first_order"] * 0.96,
+        2.6,
+        "Alg. 3 starts here",
+        rotation=90,
+        ha="right",
+        va="top",
+        fontsize=8,
+        color="#444444",
     )
-    axes.set(title="σ = 8, ten releases: optima by order", xlabel="order α", ylabel="ε at δ = 10⁻⁶", ylim=(1.5, 2.7))
-    axes.set_xticks([5, 10, 20, 50, 100, 200, 500, 1000], ["5", "10", "20", "50", "100", "200", "500", "1000"])
+    axes.set(
+        title="σ = 8, ten releases: optima by order",
+        xlabel="order α",
+        ylabel="ε at δ = 10⁻⁶",
+        ylim=(1.5, 2.7),
+    )
+    axes.set_xticks(
+        [5, 10, 20, 50, 100, 200, 500, 1000], ["5", "10", "20", "50", "100", "200", "500", "1000"]
+    )
     axes.minorticks_off()
     axes.legend()
 
@@ -244,7 +312,11 @@ def _draw_orders(axes: Any, order: Record) -> None:
 def _draw_stall(axes: Any, stall: Record, key: str, unit: str) -> None:
     for name, label, look in (
         ("published", "Alg. 3, ten halvings as printed", {**style.line(PUBLISHED)}),
-        ("published_finer", "Alg. 3, sixteen halvings", {"color": "#0072B2", "linestyle": (0, (6, 2)), "lw": 1.6}),
+        (
+            "published_finer",
+            "Alg. 3, sixteen halvings",
+            {"color": "#0072B2", "linestyle": (0, (6, 2)), "lw": 1.6},
+        ),
         ("newton", "Newton (this package)", {**style.line(OURS), "marker": "o", "ms": 3}),
     ):
         x = [max(value, 1) if key == "iterations" else value for value in stall[name][key]]
@@ -252,7 +324,10 @@ def _draw_stall(axes: Any, stall: Record, key: str, unit: str) -> None:
         axes.loglog(x, y, label=label, **look)
         axes.plot(x[-1:], y[-1:], "X", color=look["color"], ms=8, zorder=4)
     axes.set(
-        title=f"σ = 4, α = 5.95: the stall, by {unit}", xlabel=unit, ylabel="divergence above the optimum (%)", ylim=(1e-8, 30)
+        title=f"σ = 4, α = 5.95: the stall, by {unit}",
+        xlabel=unit,
+        ylabel="divergence above the optimum (%)",
+        ylim=(1e-8, 30),
     )
     axes.legend(loc="center right", title="× where it ends")
 
@@ -267,10 +342,25 @@ _RIPPLE_LINES = {
 def _draw_ripples(left: Any, right: Any, ripple: Record) -> None:
     for key, density in ripple["density"].items():
         label = key if key == PUBLISHED else f"{key} optimum"
-        left.semilogy(ripple["x"], density, label=f"{label}: D = {ripple['divergence'][key]:.4f}", **_RIPPLE_LINES[key])
-        right.semilogy(ripple["shift"], ripple["delta"][key], label=label, marker="o", ms=3, **_RIPPLE_LINES[key])
+        left.semilogy(
+            ripple["x"],
+            density,
+            label=f"{label}: D = {ripple['divergence'][key]:.4f}",
+            **_RIPPLE_LINES[key],
+        )
+        right.semilogy(
+            ripple["shift"],
+            ripple["delta"][key],
+            label=label,
+            marker="o",
+            ms=3,
+            **_RIPPLE_LINES[key],
+        )
     left.set(
-        title="σ = s, α = 4: the free optimum ripples", xlabel="noise, in sensitivities", ylabel="density (1/s)", ylim=(1e-4, 1)
+        title="σ = s, α = 4: the free optimum ripples",
+        xlabel="noise, in sensitivities",
+        ylabel="density (1/s)",
+        ylim=(1e-4, 1),
     )
     left.legend()
     right.set(
@@ -283,6 +373,16 @@ def _draw_ripples(left: Any, right: Any, ripple: Record) -> None:
 
 
 def _draw_batches(axes: Any, batches: list[Record]) -> None:
-    gaussian, one_by_one, joint = ([cell[name] for cell in batches] for name in ("gaussian", "one_by_one", "joint"))
-    batch_lines(axes, [cell["answers"] for cell in batches], gaussian=gaussian, one_by_one=one_by_one, joint=joint)
-    axes.set(title="σ = 8 on every answer: what they cost", xlabel="answers", ylabel="ε at δ = 10⁻⁶")
+    gaussian, one_by_one, joint = (
+        [cell[name] for cell in batches] for name in ("gaussian", "one_by_one", "joint")
+    )
+    batch_lines(
+        axes,
+        [cell["answers"] for cell in batches],
+        gaussian=gaussian,
+        one_by_one=one_by_one,
+        joint=joint,
+    )
+    axes.set(
+        title="σ = 8 on every answer: what they cost", xlabel="answers", ylabel="ε at δ = 10⁻⁶"
+    )

@@ -89,14 +89,26 @@ def run_published(
     began = time.perf_counter()
     start = initialize(sigma, 1.0, settings, domain)
     result = optimize(
-        start, delta=delta, compositions=compositions, sigma=sigma, domain=domain, settings=settings, renyi_order=order
+        start,
+        delta=delta,
+        compositions=compositions,
+        sigma=sigma,
+        domain=domain,
+        settings=settings,
+        renyi_order=order,
     )
-    return PublishedRun(law(result, settings, domain), result, settings, time.perf_counter() - began)
+    return PublishedRun(
+        law(result, settings, domain), result, settings, time.perf_counter() - began
+    )
 
 
-def law(result: PublishedResult, settings: PublishedSettings, domain: Domain = "real") -> LatticeNoise:
+def law(
+    result: PublishedResult, settings: PublishedSettings, domain: Domain = "real"
+) -> LatticeNoise:
     """The vector p of Alg. 3 as a law of the family."""
-    return LatticeNoise.from_weights(result.p, settings.tail_ratio, step=settings.step, domain=domain)
+    return LatticeNoise.from_weights(
+        result.p, settings.tail_ratio, step=settings.step, domain=domain
+    )
 
 
 def epsilon(noise: Noise, delta: float, compositions: int, sensitivity: float = 1.0) -> float:
@@ -115,7 +127,9 @@ def total_variation(one: LatticeNoise, other: LatticeNoise) -> float:
 
 
 def _reach(noise: LatticeNoise) -> int:
-    return noise.last + (0 if noise.tail_ratio is None else math.ceil(-40.0 / math.log(noise.tail_ratio)))
+    return noise.last + (
+        0 if noise.tail_ratio is None else math.ceil(-40.0 / math.log(noise.tail_ratio))
+    )
 
 
 def row(
@@ -194,7 +208,10 @@ def compact(value: Any) -> Any:
 
 def write_json(path: Path, record: Record) -> None:
     """The record as JSON, one key a line at the top, lists of numbers on one line."""
-    lines = [f"{json.dumps(key)}: {json.dumps(compact(value), ensure_ascii=False)}" for key, value in record.items()]
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(compact(value), ensure_ascii=False)}"
+        for key, value in record.items()
+    ]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -42,7 +42,9 @@ class MissingDataError(UnsupportedError):
 def rescaled(values: Floats) -> Floats:
     """The feature mapped by its 5th and 95th percentiles to [0, 1], clipped."""
     low, high = np.percentile(values, [5.0, 95.0])
-    return np.asarray(np.clip((values - low) / (high - low if high > low else 1.0), 0.0, 1.0), dtype=np.float64)
+    return np.asarray(
+        np.clip((values - low) / (high - low if high > low else 1.0), 0.0, 1.0), dtype=np.float64
+    )
 
 
 def mean_of(name: str, values: Floats, chosen: Any = None) -> Query:
@@ -69,7 +71,8 @@ def heart(path: Path) -> list[Query]:
     with path.open(encoding="utf-8", newline="") as file:
         lines = [line for line in csv.reader(file) if line]
     column = {
-        name: np.array([np.nan if line[i] == "?" else float(line[i]) for line in lines]) for i, name in enumerate(_HEART_COLUMNS)
+        name: np.array([np.nan if line[i] == "?" else float(line[i]) for line in lines])
+        for i, name in enumerate(_HEART_COLUMNS)
     }
     age, sex, pressure, angina = column["age"], column["sex"], column["trestbps"], column["exang"]
     groups = (
@@ -84,25 +87,36 @@ def heart(path: Path) -> list[Query]:
         ("chol", "older than 55", age > 55),
         ("chol", "resting blood pressure of 140 or more", pressure >= 140),
     )
-    return [mean_of(f"mean of {name}, {group}", column[name], chosen) for name, group, chosen in groups]
+    return [
+        mean_of(f"mean of {name}, {group}", column[name], chosen) for name, group, chosen in groups
+    ]
 
 
 def find_heart(given: Path | None) -> Path:
     """The file as given, or beside the repository or the current folder, or a MissingDataError that says what to do."""
     root = Path(__file__).resolve().parents[3]
-    places = [given] if given is not None else [base / ".." / "shared" / "data" / HEART_FILE for base in (Path(), root)]
+    places = (
+        [given]
+        if given is not None
+        else [base / ".." / "shared" / "data" / HEART_FILE for base in (Path(), root)]
+    )
     if given is None:
         places.insert(0, Path(HEART_FILE))
     for place in places:
         if place.is_file():
             return place
     where = str(given) if given is not None else f"{HEART_FILE} or ../shared/data/{HEART_FILE}"
-    raise MissingDataError(f"Expected the heart-disease data at {where}; get them from {HEART_SOURCE} and pass --heart FILE.")
+    raise MissingDataError(
+        f"Expected the heart-disease data at {where}; get them from {HEART_SOURCE} and pass --heart FILE."
+    )
 
 
 def datasets(heart_file: Path | None) -> tuple[dict[str, list[Query]], str | None]:
     """The data sets that can be had, and the message about the one that cannot."""
-    found: dict[str, Callable[[], list[Query]]] = {"Breast Cancer": breast_cancer, "Diabetes": diabetes}
+    found: dict[str, Callable[[], list[Query]]] = {
+        "Breast Cancer": breast_cancer,
+        "Diabetes": diabetes,
+    }
     queries: dict[str, list[Query]] = {name: load() for name, load in found.items()}
     try:
         queries["UCI Heart Disease"] = heart(find_heart(heart_file))
@@ -119,4 +133,6 @@ def _sklearn(loader: str) -> tuple[list[str], Mapping[str, Floats]]:
     load: Any = getattr(sklearn_datasets, loader)
     bunch = load()
     names = [str(name) for name in bunch.feature_names]
-    return names, {name: np.asarray(bunch.data[:, i], dtype=np.float64) for i, name in enumerate(names)}
+    return names, {
+        name: np.asarray(bunch.data[:, i], dtype=np.float64) for i, name in enumerate(names)
+    }

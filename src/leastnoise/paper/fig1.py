@@ -30,7 +30,14 @@ from leastnoise.shells import Floats
 
 TITLE = "Fig. 1: privacy curves, σ = 8, s = 1, N_c = 10, optimised for δ = 10⁻⁶"
 SIGMA, COMPOSITIONS, DELTA = 8.0, 10, 1e-6
-PRINTED = {"optimised": 1.62, "Laplace": 1.76, "Staircase": 1.76, "Gaussian": 1.74, "Cactus": 1.74, "improvement": 6.89}
+PRINTED = {
+    "optimised": 1.62,
+    "Laplace": 1.76,
+    "Staircase": 1.76,
+    "Gaussian": 1.74,
+    "Cactus": 1.74,
+    "improvement": 6.89,
+}
 ITERATIONS = 20_000
 
 
@@ -40,7 +47,9 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
     began = time.perf_counter()
     best = design(sigma=SIGMA, delta=DELTA, compositions=COMPOSITIONS)
     seconds = time.perf_counter() - began
-    run = run_published(sigma=SIGMA, delta=DELTA, compositions=COMPOSITIONS, iterations=100 if quick else ITERATIONS)
+    run = run_published(
+        sigma=SIGMA, delta=DELTA, compositions=COMPOSITIONS, iterations=100 if quick else ITERATIONS
+    )
     stalled = run_published(
         sigma=SIGMA,
         delta=DELTA,
@@ -58,7 +67,9 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
     }
     epsilons = {name: epsilon(noise, DELTA, COMPOSITIONS) for name, noise in laws.items()}
     literal = epsilon(stalled.noise, DELTA, COMPOSITIONS)
-    grid = np.logspace(-2.0, -12.0, 6 if quick else 61)  # by δ: the curves of Laplace and Staircase end in a vertical drop
+    grid = np.logspace(
+        -2.0, -12.0, 6 if quick else 61
+    )  # by δ: the curves of Laplace and Staircase end in a vertical drop
     curves = {name: _curve(noise, grid) for name, noise in laws.items()}
     rivals = {name: epsilons[name] for name in ("Gaussian", "Laplace", "Staircase", "Cactus")}
     least = min(rivals.values())
@@ -74,7 +85,13 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
         )
     ]
     rows += [
-        row(f"{name}: ε", printed=PRINTED[name], ours=value, digits=2, verdict=agreement(value, PRINTED[name], 2))
+        row(
+            f"{name}: ε",
+            printed=PRINTED[name],
+            ours=value,
+            digits=2,
+            verdict=agreement(value, PRINTED[name], 2),
+        )
         for name, value in rivals.items()
     ]
     rows.append(
@@ -125,5 +142,7 @@ def draw(record: Record, path: Path) -> None:
     whole.set(ylim=(1e-12, 1e-2), title="σ = 8, s = 1, ten compositions")
     near.set(ylim=(1e-7, 1e-5), title="around the target δ = 10⁻⁶")
     handles, labels = whole.get_legend_handles_labels()
-    sheet.figure.legend(handles, labels, loc="outside lower center", ncols=3, title="ε at δ = 10⁻⁶", frameon=False)
+    sheet.figure.legend(
+        handles, labels, loc="outside lower center", ncols=3, title="ε at δ = 10⁻⁶", frameon=False
+    )
     sheet.save(path)

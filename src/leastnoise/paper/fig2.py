@@ -21,8 +21,24 @@ from leastnoise.privacy.renyi import renyi_divergence
 TITLE = "Fig. 2: Cactus and Staircase recovered"
 TAIL_RATIO = 0.9999
 PANELS = {
-    "Cactus": {"sigma": 0.3, "compositions": 50_000, "delta": 1e-5, "order": 1.006, "step": 0.005, "last": 1600, "digits": 3},
-    "Staircase": {"sigma": 1.0, "compositions": 1, "delta": 1e-20, "order": 125.01, "step": 0.01, "last": 2000, "digits": 2},
+    "Cactus": {
+        "sigma": 0.3,
+        "compositions": 50_000,
+        "delta": 1e-5,
+        "order": 1.006,
+        "step": 0.005,
+        "last": 1600,
+        "digits": 3,
+    },
+    "Staircase": {
+        "sigma": 1.0,
+        "compositions": 1,
+        "delta": 1e-20,
+        "order": 125.01,
+        "step": 0.01,
+        "last": 2000,
+        "digits": 2,
+    },
 }
 
 
@@ -40,7 +56,9 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
                 method=panel["published_order"],
                 ours=None if panel["moments_still_falls"] else found,
                 digits=int(printed["digits"]),
-                verdict=_order_verdict(panel, agreement(found, printed["order"], int(printed["digits"]))),
+                verdict=_order_verdict(
+                    panel, agreement(found, printed["order"], int(printed["digits"]))
+                ),
             ),
             row(
                 f"{name}: total variation from the optimum at α = {printed['order']:g}",
@@ -75,7 +93,9 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
 def _order_verdict(panel: Record, found: str) -> str:
     if panel["moments_still_falls"]:
         return "differs: the rule's value falls for ever, α → ∞"
-    return "reproduced" if found == "agrees" else "differs: the rule is nearly flat in the order here"
+    return (
+        "reproduced" if found == "agrees" else "differs: the rule is nearly flat in the order here"
+    )
 
 
 def _panel(name: str, quick: bool) -> Record:
@@ -85,10 +105,16 @@ def _panel(name: str, quick: bool) -> Record:
     if quick:
         step, last = 10.0 * step, last // 10
     m = round(1.0 / step)
-    problem = renyi_problem(shift=m, order=order, sigma=sigma / step, last=last, tail_ratio=TAIL_RATIO, monotone=False)
+    problem = renyi_problem(
+        shift=m, order=order, sigma=sigma / step, last=last, tail_ratio=TAIL_RATIO, monotone=False
+    )
     optimum = solve(problem)
     best = _law(optimum, step)
-    rival = cactus(sigma, step=step, monotone=False) if name == "Cactus" else staircase(sigma, step=step)
+    rival = (
+        cactus(sigma, step=step, monotone=False)
+        if name == "Cactus"
+        else staircase(sigma, step=step)
+    )
     iterations = 60 if quick else 2_000
     arguments = {"sigma": sigma, "delta": delta, "compositions": n, "bins": m, "last": last}
     held = run_published(**arguments, iterations=iterations, order=order, hold_order=True)  # type: ignore[arg-type]
@@ -115,7 +141,11 @@ def _panel(name: str, quick: bool) -> Record:
         "step": step,
         "last": last,
         "x": sampled(x, 5),
-        "density": {OURS: sampled(best.pdf(x), 5), name: sampled(rival.pdf(x), 5), PUBLISHED: sampled(held.noise.pdf(x), 5)},
+        "density": {
+            OURS: sampled(best.pdf(x), 5),
+            name: sampled(rival.pdf(x), 5),
+            PUBLISHED: sampled(held.noise.pdf(x), 5),
+        },
     }
 
 
@@ -130,7 +160,11 @@ def draw(record: Record, path: Path) -> None:
         for axes in (sheet.axes[column], sheet.axes[2 + column]):
             for label, density in panel["density"].items():
                 text = f"optimum at α = {PANELS[name]['order']:g}" if label == OURS else label
-                look = {**style.line(label), "lw": 1.3, "zorder": 3} if label == name else style.line(label)
+                look = (
+                    {**style.line(label), "lw": 1.3, "zorder": 3}
+                    if label == name
+                    else style.line(label)
+                )
                 if label == OURS:
                     look = {**look, "lw": 4.0, "alpha": 0.55}
                 axes.plot(panel["x"], density, label=text, **look)
@@ -143,6 +177,13 @@ def draw(record: Record, path: Path) -> None:
             ylabel="density (1/s)",
         )
         top.legend()
-        low = min(min(value for value in density if value > 0) for density in panel["density"].values())
-        bottom.set(yscale="log", ylabel="density (1/s)", xlabel="noise, in sensitivities", ylim=(max(low, math.exp(-30)), None))
+        low = min(
+            min(value for value in density if value > 0) for density in panel["density"].values()
+        )
+        bottom.set(
+            yscale="log",
+            ylabel="density (1/s)",
+            xlabel="noise, in sensitivities",
+            ylim=(max(low, math.exp(-30)), None),
+        )
     sheet.save(path)

@@ -12,7 +12,15 @@ from leastnoise.designer.problem import bins_per_sensitivity
 from leastnoise.designer.renyi import renyi_problem, solve
 from leastnoise.lattice import LatticeNoise
 from leastnoise.paper import moments
-from leastnoise.paper.common import Record, against_method, agreement, epsilon, row, run_published, sampled
+from leastnoise.paper.common import (
+    Record,
+    against_method,
+    agreement,
+    epsilon,
+    row,
+    run_published,
+    sampled,
+)
 from leastnoise.paper.sweep import DEFAULT, Options
 from leastnoise.plots import style
 from leastnoise.plots.style import OURS, PUBLISHED
@@ -20,8 +28,22 @@ from leastnoise.plots.style import OURS, PUBLISHED
 TITLE = "Fig. 3: optimised laws at the published order and at the true optima"
 TAIL_RATIO = 0.9999
 PANELS = {
-    "left": {"sigma": 4.0, "compositions": 20, "delta": 1e-6, "order": 5.95, "step": 0.01, "last": 8000},
-    "right": {"sigma": 2.0, "compositions": 8, "delta": 1e-10, "order": 11.32, "step": 0.01, "last": 4000},
+    "left": {
+        "sigma": 4.0,
+        "compositions": 20,
+        "delta": 1e-6,
+        "order": 5.95,
+        "step": 0.01,
+        "last": 8000,
+    },
+    "right": {
+        "sigma": 2.0,
+        "compositions": 8,
+        "delta": 1e-10,
+        "order": 11.32,
+        "step": 0.01,
+        "last": 4000,
+    },
 }
 AT_PRINTED, AT_MOMENTS = "Rényi optimum at the printed order", "optimum of the moments rule"
 
@@ -58,7 +80,11 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
             ),
         ]
         run = panel["published"]
-        best = f"the best order, {found:.3f}, gives" if not panel["moments_still_falls"] else f"an order of {found:.0f} gives"
+        best = (
+            f"the best order, {found:.3f}, gives"
+            if not panel["moments_still_falls"]
+            else f"an order of {found:.0f} gives"
+        )
         notes.append(
             f"{head}: solved exactly, the printed order gives a moments ε of {laws[AT_PRINTED]['moments']:.4f}, {best} "
             f"{laws[AT_MOMENTS]['moments']:.4f}; judged tightly they give {laws[AT_PRINTED]['tight']:.4f} and "
@@ -72,7 +98,11 @@ def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
 def _order_verdict(found: float, printed: float, still_falls: bool) -> str:
     if still_falls:
         return "differs: the rule's value falls for ever, α → ∞"
-    return "reproduced" if agreement(found, printed, 2) == "agrees" else "differs: the printed descent had not arrived"
+    return (
+        "reproduced"
+        if agreement(found, printed, 2) == "agrees"
+        else "differs: the printed descent had not arrived"
+    )
 
 
 def _panel(name: str, quick: bool) -> Record:
@@ -80,11 +110,20 @@ def _panel(name: str, quick: bool) -> Record:
     sigma, n, delta, order = at["sigma"], int(at["compositions"]), at["delta"], at["order"]
     step, last = (0.1, int(at["last"]) // 10) if quick else (at["step"], int(at["last"]))
     m = round(1.0 / step)
-    problem = renyi_problem(shift=m, order=order, sigma=sigma / step, last=last, tail_ratio=TAIL_RATIO)
+    problem = renyi_problem(
+        shift=m, order=order, sigma=sigma / step, last=last, tail_ratio=TAIL_RATIO
+    )
     printed = solve(problem)
     coarse = 1.0 / bins_per_sensitivity(sigma)
     rule = moments.optimum(sigma=sigma, delta=delta, compositions=n, bins=round(1.0 / coarse))
-    run = run_published(sigma=sigma, delta=delta, compositions=n, iterations=40 if quick else 2_000, bins=m, last=last)
+    run = run_published(
+        sigma=sigma,
+        delta=delta,
+        compositions=n,
+        iterations=40 if quick else 2_000,
+        bins=m,
+        last=last,
+    )
     best = design(sigma=sigma, delta=delta, compositions=n)
     printed_law = LatticeNoise.from_log_weights(printed.log_h, problem.tail_ratio, step=step)
     laws = {
@@ -94,7 +133,12 @@ def _panel(name: str, quick: bool) -> Record:
         AT_MOMENTS: (rule.noise(coarse), rule.order, rule.epsilon),
         OURS: (best.noise, best.renyi_order, None),
     }
-    x = np.concatenate([np.arange(0.0, 3.0 * sigma, sigma / 80.0), np.arange(3.0 * sigma, 12.0 * sigma, sigma / 20.0)])
+    x = np.concatenate(
+        [
+            np.arange(0.0, 3.0 * sigma, sigma / 80.0),
+            np.arange(3.0 * sigma, 12.0 * sigma, sigma / 20.0),
+        ]
+    )
     return {
         "published": run.described(),
         "moments_still_falls": rule.at_the_end,
@@ -126,12 +170,21 @@ def draw(record: Record, path: Path) -> None:
         for label, law in panel["laws"].items():
             look = style.line(label)
             if label in _COLOURS:
-                look = {"color": _COLOURS[label], "linestyle": (0, (5, 1.5)) if label == AT_MOMENTS else (0, (1, 1)), "lw": 1.8}
+                look = {
+                    "color": _COLOURS[label],
+                    "linestyle": (0, (5, 1.5)) if label == AT_MOMENTS else (0, (1, 1)),
+                    "lw": 1.8,
+                }
             order = "" if law["order"] is None or label == OURS else f", α = {law['order']:.2f}"
             if label == AT_MOMENTS and panel["moments_still_falls"]:
                 order = ", α → ∞"
             for axes in (near, far):
-                axes.plot(panel["x"], law["density"], label=f"{label}{order}: ε = {law['tight']:.3f}", **look)
+                axes.plot(
+                    panel["x"],
+                    law["density"],
+                    label=f"{label}{order}: ε = {law['tight']:.3f}",
+                    **look,
+                )
         near.set(
             title=f"σ = {at['sigma']:g}, {int(at['compositions'])} compositions, δ = {style.power_of_ten(at['delta'])}",
             ylabel="density (1/s)",

@@ -27,20 +27,39 @@ _BINS = 1e-3  # Alg. 3 counts as behind a rival only by more than its coarser bi
 
 def compute(name: str, delta: float, quick: bool, options: Options) -> Record:
     """The grid at one δ, with the share of cells where each method gains more than 2 % over the best rival."""
-    sigmas, counts, iterations = (SIGMAS, COMPOSITIONS, ITERATIONS) if not quick else ((4.0, 8.0), (2, 10), 40)
+    sigmas, counts, iterations = (
+        (SIGMAS, COMPOSITIONS, ITERATIONS) if not quick else ((4.0, 8.0), (2, 10), 40)
+    )
     wanted = [setting(sigma, n, delta, iterations) for n in counts for sigma in sigmas]
-    cells = sweep(computed, wanted, workers=options.workers, store=options.store_for(name), label=name)
-    shares = {key: _share(cells, key) for key in ("published_gain", "published_solved_gain", "gain")}
+    cells = sweep(
+        computed, wanted, workers=options.workers, store=options.store_for(name), label=name
+    )
+    shares = {
+        key: _share(cells, key) for key in ("published_gain", "published_solved_gain", "gain")
+    }
     worse = [cell for cell in cells if cell["gain"] < -_ROUNDING]
-    behind = [cell for cell in cells if (cell["published_gain"] if cell["published_gain"] is not None else -1.0) < -_BINS]
+    behind = [
+        cell
+        for cell in cells
+        if (cell["published_gain"] if cell["published_gain"] is not None else -1.0) < -_BINS
+    ]
     top = max(cells, key=lambda cell: cell["gain"])
     highest = max(cell["published_gain"] or 0.0 for cell in cells)
     solved_behind = [cell for cell in cells if (cell.get("published_solved_gain") or 0.0) < -_BINS]
     winners = {rival: sum(cell["best_rival"] == rival for cell in cells) for rival in NAMED_RIVALS}
-    seconds = (sum(cell["seconds"] for cell in cells), sum(cell.get("published_seconds") or 0.0 for cell in cells))
+    seconds = (
+        sum(cell["seconds"] for cell in cells),
+        sum(cell.get("published_seconds") or 0.0 for cell in cells),
+    )
     return {
         "sweep_seconds": wall_seconds(cells),
-        "setting": {"delta": delta, "sigmas": sigmas, "compositions": counts, "published_iterations": iterations, "margin": MARGIN},
+        "setting": {
+            "delta": delta,
+            "sigmas": sigmas,
+            "compositions": counts,
+            "published_iterations": iterations,
+            "margin": MARGIN,
+        },
         "rows": [
             row(
                 f"share of the {len(cells)} cells with more than 2 % gained",
@@ -85,14 +104,32 @@ def compute(name: str, delta: float, quick: bool, options: Options) -> Record:
 
 
 def _share(cells: list[Record], key: str) -> float:
-    return float(sum(cell.get(key) is not None and cell[key] > MARGIN for cell in cells)) / len(cells)
+    return float(sum(cell.get(key) is not None and cell[key] > MARGIN for cell in cells)) / len(
+        cells
+    )
 
 
 def _kept(cell: Record) -> Record:
-    keys = ("sigma", "compositions", "rivals", "best_rival", "ours", "origin", "gain", "published", "published_gain")
+    keys = (
+        "sigma",
+        "compositions",
+        "rivals",
+        "best_rival",
+        "ours",
+        "origin",
+        "gain",
+        "published",
+        "published_gain",
+    )
     return {
         key: cell.get(key)
-        for key in (*keys, "published_order", "published_iterations", "published_solved", "published_solved_gain")
+        for key in (
+            *keys,
+            "published_order",
+            "published_iterations",
+            "published_solved",
+            "published_solved_gain",
+        )
     }
 
 
@@ -101,18 +138,27 @@ def draw(record: Record, path: Path) -> None:
     setting_ = record["setting"]
     sheet = style.Sheet(1, 2, 15.0, 6.6, sharey=True)
     shares = record["shares"]
-    pairs = ((PUBLISHED, "published_gain", shares["published_gain"]), (OURS, "gain", shares["gain"]))
+    pairs = (
+        (PUBLISHED, "published_gain", shares["published_gain"]),
+        (OURS, "gain", shares["gain"]),
+    )
     for axes, (label, key, share) in zip(sheet.axes, pairs, strict=True):
         _map(axes, record["cells"], list(setting_["sigmas"]), list(setting_["compositions"]), key)
-        axes.set(title=f"{label}: more than 2 % gained in {share:.0%} of the cells", xlabel="σ, in sensitivities")
+        axes.set(
+            title=f"{label}: more than 2 % gained in {share:.0%} of the cells",
+            xlabel="σ, in sensitivities",
+        )
     sheet.axes[0].set_ylabel("compositions N_c")
     from matplotlib.patches import Patch
 
     names = [*NAMED_RIVALS, "optimised noise, more than 2 % better"]
-    handles = [Patch(facecolor=_colour(name), label=name, edgecolor="#444444", lw=0.5) for name in names]
+    handles = [
+        Patch(facecolor=_colour(name), label=name, edgecolor="#444444", lw=0.5) for name in names
+    ]
     sheet.figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
     sheet.figure.suptitle(
-        f"Winner at δ = {style.power_of_ten(setting_['delta'])}; in each cell the gain in ε over the best rival, in %", fontsize=11
+        f"Winner at δ = {style.power_of_ten(setting_['delta'])}; in each cell the gain in ε over the best rival, in %",
+        fontsize=11,
     )
     sheet.save(path)
 
@@ -136,7 +182,9 @@ def _map(axes: Any, cells: list[Record], sigmas: list[float], counts: list[int],
         colour = _colour("optimised" if won else cell["best_rival"])
         axes.add_patch(_square(i, j, colour))
         text = "–" if gain is None else _percent(100.0 * gain)
-        axes.text(i, j, text, ha="center", va="center", fontsize=7.5, color="white" if won else "#222222")
+        axes.text(
+            i, j, text, ha="center", va="center", fontsize=7.5, color="white" if won else "#222222"
+        )
     axes.set(xlim=(-0.5, len(sigmas) - 0.5), ylim=(-0.5, len(counts) - 0.5))
     axes.set_xticks(np.arange(len(sigmas)), [f"{sigma:g}" for sigma in sigmas], fontsize=8)
     axes.set_yticks(np.arange(len(counts)), [str(n) for n in counts], fontsize=8)

@@ -25,7 +25,9 @@ class MomentsOptimum:
 
     def noise(self, step: float) -> LatticeNoise:
         """The law itself."""
-        return LatticeNoise.from_log_weights(self.optimum.log_h, self.optimum.problem.tail_ratio, step=step)
+        return LatticeNoise.from_log_weights(
+            self.optimum.log_h, self.optimum.problem.tail_ratio, step=step
+        )
 
 
 def value(divergence: float, order: float, delta: float, compositions: int) -> float:
@@ -35,11 +37,20 @@ def value(divergence: float, order: float, delta: float, compositions: int) -> f
 
 def solved(*, sigma: float, order: float, bins: int, monotone: bool = True) -> RenyiOptimum:
     """The law of least divergence of one order, on the real line at sensitivity 1."""
-    return solve(renyi_problem(shift=bins, order=order, sigma=sigma * bins, monotone=monotone), settings=_QUICK)
+    return solve(
+        renyi_problem(shift=bins, order=order, sigma=sigma * bins, monotone=monotone),
+        settings=_QUICK,
+    )
 
 
 def optimum(
-    *, sigma: float, delta: float, compositions: int, bins: int, largest: float = 1_000.0, monotone: bool = True
+    *,
+    sigma: float,
+    delta: float,
+    compositions: int,
+    bins: int,
+    largest: float = 1_000.0,
+    monotone: bool = True,
 ) -> MomentsOptimum:
     """The least value over laws and orders from near 1 up to `largest`."""
     first = sigma * math.sqrt(-2.0 * math.log(delta) / compositions)  # α − 1 of line 1 of Alg. 3
@@ -47,7 +58,12 @@ def optimum(
 
     def at(log_order: float) -> float:
         order = 1.0 + math.exp(log_order)
-        return value(solved(sigma=sigma, order=order, bins=bins, monotone=monotone).divergence, order, delta, compositions)
+        return value(
+            solved(sigma=sigma, order=order, bins=bins, monotone=monotone).divergence,
+            order,
+            delta,
+            compositions,
+        )
 
     found = optimize.minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-3})
     order = 1.0 + math.exp(float(found.x))

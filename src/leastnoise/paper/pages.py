@@ -28,7 +28,11 @@ seconds below are of two shared processor cores.
 
 def write_pages(out: Path) -> list[Path]:
     """The two pages over the records found in out/results."""
-    records = {name: read_json(out / "results" / f"{name}.json") for name in NAMES if (out / "results" / f"{name}.json").exists()}
+    records = {
+        name: read_json(out / "results" / f"{name}.json")
+        for name in NAMES
+        if (out / "results" / f"{name}.json").exists()
+    }
     written = []
     if any(name != "beyond" for name in records):
         (out / "README.md").write_text(readme(records), encoding="utf-8")
@@ -76,7 +80,11 @@ def _overview(records: dict[str, Record]) -> list[str]:
     for name, record in records.items():
         for i, entry in enumerate(record["rows"] if name != "beyond" else []):
             head = (
-                (f"[{name}](#{name})", f"`python -m leastnoise.paper {name}`", f"{record['seconds']:.0f}")
+                (
+                    f"[{name}](#{name})",
+                    f"`python -m leastnoise.paper {name}`",
+                    f"{record['seconds']:.0f}",
+                )
                 if i == 0
                 else ("", "", "")
             )
@@ -87,7 +95,15 @@ def _overview(records: dict[str, Record]) -> list[str]:
 
 
 def _section(name: str, record: Record) -> list[str]:
-    lines = ["", f"## {name}", "", f"{record['title']}.", "", f"![{record['title']}](results/{name}.png)", ""]
+    lines = [
+        "",
+        f"## {name}",
+        "",
+        f"{record['title']}.",
+        "",
+        f"![{record['title']}](results/{name}.png)",
+        "",
+    ]
     lines += [f"- {_spaced(note)}" for note in record["notes"]]
     if name == "table1":
         lines += _improvements(record)
@@ -96,39 +112,69 @@ def _section(name: str, record: Record) -> list[str]:
             "The ten queries, each the mean of a feature rescaled by its 5th and 95th percentile and clipped to [0, 1]:",
             "",
         ]
-        lines += [f"- {dataset}: {'; '.join(found)}." for dataset, found in record["queries"].items()]
+        lines += [
+            f"- {dataset}: {'; '.join(found)}." for dataset, found in record["queries"].items()
+        ]
     return lines
 
 
 def _improvements(record: Record) -> list[str]:
     epsilons = record["setting"]["epsilons"]
-    lines = ["", "| less MSE than Gaussian, % | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |"]
+    lines = [
+        "",
+        "| less MSE than Gaussian, % | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |",
+    ]
     lines.append("|---|" + "---:|" * len(epsilons))
     for dataset, mechanisms in record["improvement"].items():
-        printed = [f"{mean:.2f} ± {std:.2f}" for mean, std in record["printed"][dataset]]  # as the paper has them
-        ours = {mechanism: [with_uncertainty(mean, std) for mean, std in values] for mechanism, values in mechanisms.items()}
+        printed = [
+            f"{mean:.2f} ± {std:.2f}" for mean, std in record["printed"][dataset]
+        ]  # as the paper has them
+        ours = {
+            mechanism: [with_uncertainty(mean, std) for mean, std in values]
+            for mechanism, values in mechanisms.items()
+        }
         for mechanism, cells in {"printed": printed, **ours}.items():
             lines.append(f"| {dataset}, {mechanism} | {' | '.join(cells[: len(epsilons)])} |")
     if record["likely"]:
-        lines += ["", "| σ, in sensitivities | printed ε | our ε at this σ | improvement over a Gaussian of the printed ε, % |"]
+        lines += [
+            "",
+            "| σ, in sensitivities | printed ε | our ε at this σ | improvement over a Gaussian of the printed ε, % |",
+        ]
         lines.append("|---:|---:|---:|---:|")
         for entry in record["likely"]:
-            numbers = (f"{entry['printed_epsilon']:g}", f"{entry['our_epsilon']:.4f}", f"{entry['improvement_at_printed']:.2f}")
+            numbers = (
+                f"{entry['printed_epsilon']:g}",
+                f"{entry['our_epsilon']:.4f}",
+                f"{entry['improvement_at_printed']:.2f}",
+            )
             lines.append(f"| {entry['sigma']:g} | {' | '.join(numbers)} |")
     return lines
 
 
 def _table(rows: list[Record]) -> list[str]:
-    lines = ["| quantity | printed | Alg. 3 | ours | ratio | verdict |", "|---|---:|---:|---:|---:|---|"]
+    lines = [
+        "| quantity | printed | Alg. 3 | ours | ratio | verdict |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
     return lines + ["| " + " | ".join(_cells(entry)) + " |" for entry in rows]
 
 
 def _cells(entry: Record) -> tuple[str, ...]:
     digits = int(entry["digits"])
     printed = _number(entry["printed"], digits, entry["unit"])
-    more = 2 if entry["printed"] is not None and not entry["unit"] else 0  # two digits beyond the printed ones
-    found = (_number(entry[key], digits + more, entry["unit"]) for key in ("published_method", "ours"))
-    ratio = "–" if entry["ratio"] is None else f"{entry['ratio']:.3g}" if entry["ratio"] < 0.01 else f"{entry['ratio']:.3f}"
+    more = (
+        2 if entry["printed"] is not None and not entry["unit"] else 0
+    )  # two digits beyond the printed ones
+    found = (
+        _number(entry[key], digits + more, entry["unit"]) for key in ("published_method", "ours")
+    )
+    ratio = (
+        "–"
+        if entry["ratio"] is None
+        else f"{entry['ratio']:.3g}"
+        if entry["ratio"] < 0.01
+        else f"{entry['ratio']:.3f}"
+    )
     return (entry["quantity"], printed, *found, ratio, entry["verdict"])
 
 

@@ -19,13 +19,23 @@ DOMAINS: tuple[Domain, ...] = ("real", "integer")
 MARGIN = 0.02  # the "range of greatest improvement" is where the gain exceeds the paper's own 2 % (Fig. 4)
 
 
-def compute(name: str, sigma: float, printed: tuple[float, float], quick: bool, options: Options) -> Record:
+def compute(
+    name: str, sigma: float, printed: tuple[float, float], quick: bool, options: Options
+) -> Record:
     """Both domains; `printed` is the range of ε in which the paper sees its greatest improvement."""
     exponents = (-3.0, -6.0, -9.0) if quick else tuple(np.arange(-1.0, -12.01, -0.5))
     iterations = 60 if quick else ITERATIONS
-    wanted = [setting(sigma, COMPOSITIONS, 10.0**e, iterations, domain) for domain in DOMAINS for e in exponents]
-    cells = sweep(computed, wanted, workers=options.workers, store=options.store_for(name), label=name)
-    panels = {domain: _panel([cell for cell in cells if cell["domain"] == domain]) for domain in DOMAINS}
+    wanted = [
+        setting(sigma, COMPOSITIONS, 10.0**e, iterations, domain)
+        for domain in DOMAINS
+        for e in exponents
+    ]
+    cells = sweep(
+        computed, wanted, workers=options.workers, store=options.store_for(name), label=name
+    )
+    panels = {
+        domain: _panel([cell for cell in cells if cell["domain"] == domain]) for domain in DOMAINS
+    }
     rows = []
     for domain, panel in panels.items():
         kind = "continuous" if domain == "real" else "discrete"
@@ -60,7 +70,12 @@ def compute(name: str, sigma: float, printed: tuple[float, float], quick: bool, 
         ]
     return {
         "sweep_seconds": wall_seconds(cells),
-        "setting": {"sigma": sigma, "compositions": COMPOSITIONS, "published_iterations": iterations, "printed_range": printed},
+        "setting": {
+            "sigma": sigma,
+            "compositions": COMPOSITIONS,
+            "published_iterations": iterations,
+            "printed_range": printed,
+        },
         "rows": rows,
         "panels": panels,
         "notes": [
@@ -72,7 +87,9 @@ def compute(name: str, sigma: float, printed: tuple[float, float], quick: bool, 
 
 def _panel(cells: list[Record]) -> Record:
     gain = np.array([cell["gain"] for cell in cells])
-    published = np.array([np.nan if cell["published_gain"] is None else cell["published_gain"] for cell in cells])
+    published = np.array(
+        [np.nan if cell["published_gain"] is None else cell["published_gain"] for cell in cells]
+    )
     ours = np.array([cell["ours"] for cell in cells])
     near = ours[gain > min(MARGIN, 0.5 * float(np.max(gain)))]
     return {
@@ -102,7 +119,8 @@ def draw(record: Record, path: Path) -> None:
         for name, values in lines.items():
             curve.semilogy(values, panel["delta"], label=name, **style.line(name))
         curve.set(
-            title=("continuous" if domain == "real" else "discrete") + f", σ = {record['setting']['sigma']:g}, ten compositions",
+            title=("continuous" if domain == "real" else "discrete")
+            + f", σ = {record['setting']['sigma']:g}, ten compositions",
             ylabel="δ",
         )
         curve.legend(loc="lower left")
@@ -111,7 +129,15 @@ def draw(record: Record, path: Path) -> None:
             gain.plot(panel["ours"], values, **style.line(name))
         gain.axvspan(low, high, color="#999999", alpha=0.18, lw=0)
         gain.axhline(0.0, color="#777777", lw=0.8)
-        gain.text(0.5 * (low + high), -3.7, "printed range", ha="center", va="bottom", fontsize=8, color="#444444")
+        gain.text(
+            0.5 * (low + high),
+            -3.7,
+            "printed range",
+            ha="center",
+            va="bottom",
+            fontsize=8,
+            color="#444444",
+        )
         gain.set(
             xlabel="ε",
             ylabel="gain over the\nbest rival (%)",

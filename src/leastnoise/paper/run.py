@@ -26,8 +26,16 @@ def compute(name: str, quick: bool = False, options: Options = DEFAULT) -> Recor
     module = _module(name)
     began = time.perf_counter()
     found = module.compute(quick, options)
-    seconds = max(time.perf_counter() - began, found.pop("sweep_seconds", 0.0))  # cells kept from before count as well
-    record: Record = {"name": name, "title": module.TITLE, "quick": quick, "seconds": round(seconds, 1), **compact(found)}
+    seconds = max(
+        time.perf_counter() - began, found.pop("sweep_seconds", 0.0)
+    )  # cells kept from before count as well
+    record: Record = {
+        "name": name,
+        "title": module.TITLE,
+        "quick": quick,
+        "seconds": round(seconds, 1),
+        **compact(found),
+    }
     return record
 
 
@@ -37,7 +45,12 @@ def draw(record: Record, path: Path) -> None:
 
 
 def reproduce(
-    names: Iterable[str], *, out: Path, quick: bool = False, options: Options | None = None, compute_again: bool = True
+    names: Iterable[str],
+    *,
+    out: Path,
+    quick: bool = False,
+    options: Options | None = None,
+    compute_again: bool = True,
 ) -> list[Path]:
     """Records and pictures in out/results, and the pages out/README.md and out/BEYOND.md over all records found there.
 

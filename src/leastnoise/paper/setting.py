@@ -21,7 +21,9 @@ _BINS_COST = 5e-4  # the share of the divergence that the bins of Alg. 3 may cos
 NAMED_RIVALS = ("Gaussian", "Laplace", "Staircase", "Cactus")
 
 
-def setting(sigma: float, compositions: int, delta: float, iterations: int, domain: Domain = "real") -> Record:
+def setting(
+    sigma: float, compositions: int, delta: float, iterations: int, domain: Domain = "real"
+) -> Record:
     """A cell to be computed: `iterations` bounds Alg. 3."""
     return {
         "sigma": sigma,
@@ -41,7 +43,9 @@ def computed(cell: Record) -> Record:
     began = time.perf_counter()
     best = design(delta=delta, sigma=sigma, compositions=n, domain=domain)
     ours_seconds = time.perf_counter() - began
-    rivals = {family(name): value for name, value in best.rivals.items() if family(name) in NAMED_RIVALS}
+    rivals = {
+        family(name): value for name, value in best.rivals.items() if family(name) in NAMED_RIVALS
+    }
     leader = min(rivals, key=lambda name: rivals[name])
     result = {
         **cell,
@@ -88,7 +92,9 @@ def _solved(like: LatticeNoise, order: float, sigma: float, delta: float, n: int
     try:
         m = round(1.0 / like.step)
         problem = renyi_problem(shift=m, order=order, sigma=sigma / like.step, domain=like.domain)
-        exact = LatticeNoise.from_log_weights(solve(problem).log_h, problem.tail_ratio, step=like.step, domain=like.domain)
+        exact = LatticeNoise.from_log_weights(
+            solve(problem).log_h, problem.tail_ratio, step=like.step, domain=like.domain
+        )
     except LeastNoiseError:
         return math.inf
     return epsilon(exact, delta, n)

@@ -40,7 +40,9 @@ class Workers:
         if self.processes is not None:
             positive_integer("processes", self.processes)
         if self.scheduler is not None and self.executor is not None:
-            raise InvalidParameterError("scheduler", self.scheduler, "to be left out when an executor is given")
+            raise InvalidParameterError(
+                "scheduler", self.scheduler, "to be left out when an executor is given"
+            )
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Executor | None]:
@@ -58,7 +60,9 @@ class Workers:
             before = {name: os.environ.get(name) for name in _THREADS}
             os.environ.update({name: "1" for name, value in before.items() if value is None})
             try:
-                with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as executor:
+                with ProcessPoolExecutor(
+                    count, mp_context=multiprocessing.get_context("spawn")
+                ) as executor:
                     yield executor
             finally:
                 for name, value in before.items():
@@ -96,7 +100,14 @@ def _dask(address: str) -> Iterator[Executor]:
         client.close()
 
 
-def sweep(function: Cell, cells: Sequence[Record], *, workers: Workers, store: Path | None = None, label: str = "") -> list[Record]:
+def sweep(
+    function: Cell,
+    cells: Sequence[Record],
+    *,
+    workers: Workers,
+    store: Path | None = None,
+    label: str = "",
+) -> list[Record]:
     """function(cell) of every cell, in order. `function` is a module's own, so that other processes can find it.
 
     Guarantees: a cell found in `store` is not computed again; every new result is in `store` before the next one is waited for; an
@@ -125,12 +136,16 @@ def wall_seconds(cells: Sequence[Record]) -> float:
     return float(sum(cell.get("wall_seconds", 0.0) for cell in cells))
 
 
-def _results(function: Cell, missing: dict[str, Record], executor: Executor | None) -> Iterator[tuple[str, Record]]:
+def _results(
+    function: Cell, missing: dict[str, Record], executor: Executor | None
+) -> Iterator[tuple[str, Record]]:
     if executor is None:
         for key, cell in missing.items():
             yield key, function(cell)
         return
-    futures: dict[Future[Record], str] = {executor.submit(function, cell): key for key, cell in missing.items()}
+    futures: dict[Future[Record], str] = {
+        executor.submit(function, cell): key for key, cell in missing.items()
+    }
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -186,7 +201,12 @@ class _Progress:
         if self._shown:
             pace = (time.monotonic() - self._began) / (self._done - self._first)
             left = pace * (self._total - self._done)
-            print(f"\r{self._label} {self._done}/{self._total}, about {left:.0f} s left  ", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{self._label} {self._done}/{self._total}, about {left:.0f} s left  ",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def close(self) -> None:
         if self._shown:

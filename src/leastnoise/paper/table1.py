@@ -30,11 +30,39 @@ DELTA, QUERIES = 1e-6, 10
 EPSILONS = (0.62, 0.69, 0.78, 0.84, 0.97, 1.05)
 JOINT = "our joint design"
 PRINTED = {
-    "Breast Cancer": ((8.28, 0.19), (9.14, 0.19), (9.63, 0.23), (8.61, 0.17), (10.34, 0.20), (11.48, 0.18)),
-    "Diabetes": ((8.11, 0.19), (9.06, 0.21), (9.43, 0.16), (8.48, 0.17), (10.06, 0.17), (11.12, 0.22)),
-    "UCI Heart Disease": ((8.14, 0.22), (9.05, 0.16), (9.50, 0.26), (8.52, 0.19), (10.20, 0.20), (11.31, 0.18)),
+    "Breast Cancer": (
+        (8.28, 0.19),
+        (9.14, 0.19),
+        (9.63, 0.23),
+        (8.61, 0.17),
+        (10.34, 0.20),
+        (11.48, 0.18),
+    ),
+    "Diabetes": (
+        (8.11, 0.19),
+        (9.06, 0.21),
+        (9.43, 0.16),
+        (8.48, 0.17),
+        (10.06, 0.17),
+        (11.12, 0.22),
+    ),
+    "UCI Heart Disease": (
+        (8.14, 0.22),
+        (9.05, 0.16),
+        (9.50, 0.26),
+        (8.52, 0.19),
+        (10.20, 0.20),
+        (11.31, 0.18),
+    ),
 }
-LIKELY_SIGMAS = (20.0, 18.0, 16.0, 15.0, 13.0, 12.0)  # at which optimised noise has just the printed ε
+LIKELY_SIGMAS = (
+    20.0,
+    18.0,
+    16.0,
+    15.0,
+    13.0,
+    12.0,
+)  # at which optimised noise has just the printed ε
 _SEEDS, _DRAWS, _ITERATIONS = 20, 100_000, 10_000
 _BINS = 2  # of Alg. 3, a sensitivity: at σ = 12 … 20 their spread is 1.4e-4 of the variance at most
 _CALIBRATED = 1e-3  # how far below the wanted ε Alg. 3 may end
@@ -44,28 +72,60 @@ _ROUNDS = 4
 def compute(quick: bool = False, options: Options = DEFAULT) -> Record:
     """The calibrated laws, the simulated improvements, and what the printed ones were probably computed from."""
     queries, missing = datasets(options.heart)
-    epsilons, seeds, count, iterations = (EPSILONS, _SEEDS, _DRAWS, _ITERATIONS) if not quick else ((0.62,), 2, 2_000, 20)
+    epsilons, seeds, count, iterations = (
+        (EPSILONS, _SEEDS, _DRAWS, _ITERATIONS) if not quick else ((0.62,), 2, 2_000, 20)
+    )
     numbers = {
-        name: {"answers": [q.answer for q in found], "sensitivities": [q.sensitivity for q in found]}
+        name: {
+            "answers": [q.answer for q in found],
+            "sensitivities": [q.sensitivity for q in found],
+        }
         for name, found in queries.items()
     }
-    wanted = [{"epsilon": e, "iterations": iterations, "seeds": seeds, "draws": count, "datasets": numbers} for e in epsilons]
-    cells = sweep(column, wanted, workers=options.workers, store=options.store_for("table1"), label="table1")
+    wanted = [
+        {
+            "epsilon": e,
+            "iterations": iterations,
+            "seeds": seeds,
+            "draws": count,
+            "datasets": numbers,
+        }
+        for e in epsilons
+    ]
+    cells = sweep(
+        column, wanted, workers=options.workers, store=options.store_for("table1"), label="table1"
+    )
     table = {
-        name: {mechanism: [cell["improvement"][name][mechanism] for cell in cells] for mechanism in (PUBLISHED, OURS, JOINT)}
+        name: {
+            mechanism: [cell["improvement"][name][mechanism] for cell in cells]
+            for mechanism in (PUBLISHED, OURS, JOINT)
+        }
         for name in queries
     }
-    likely = [] if quick else [_likely(sigma, e) for sigma, e in zip(LIKELY_SIGMAS, EPSILONS, strict=True)]
+    likely = (
+        []
+        if quick
+        else [_likely(sigma, e) for sigma, e in zip(LIKELY_SIGMAS, EPSILONS, strict=True)]
+    )
     return {
         "sweep_seconds": wall_seconds(cells),
-        "setting": {"delta": DELTA, "queries": QUERIES, "epsilons": epsilons, "seeds": seeds, "draws": count},
+        "setting": {
+            "delta": DELTA,
+            "queries": QUERIES,
+            "epsilons": epsilons,
+            "seeds": seeds,
+            "draws": count,
+        },
         "rows": _rows(table, epsilons),
         "improvement": table,
         "printed": {name: PRINTED[name] for name in table},
         "expected": [cell["expected"] for cell in cells],
         "sigma": [cell["sigma"] for cell in cells],
         "published": [cell["published"] for cell in cells],
-        "queries": {name: [f"{q.name} ({round(1.0 / q.sensitivity)} records)" for q in found] for name, found in queries.items()},
+        "queries": {
+            name: [f"{q.name} ({round(1.0 / q.sensitivity)} records)" for q in found]
+            for name, found in queries.items()
+        },
         "missing": missing,
         "likely": likely,
         "notes": _notes(likely, missing),
@@ -86,22 +146,36 @@ def column(cell: Record) -> Record:
         found: dict[str, list[float]] = {mechanism: [] for mechanism in laws}
         for seed in range(seeds):
             generator = np.random.Generator(np.random.PCG64([seed, index, round(1000 * target)]))
-            reference = _error(answers, scale * sigma_gaussian * generator.standard_normal((count, QUERIES)))
+            reference = _error(
+                answers, scale * sigma_gaussian * generator.standard_normal((count, QUERIES))
+            )
             for mechanism, noise in laws.items():
                 error = _error(answers, scale * _noise(noise, count, generator))
                 found[mechanism].append(100.0 * (1.0 - error / reference))
-        improvement[name] = {mechanism: _mean_and_std(values) for mechanism, values in found.items()}
+        improvement[name] = {
+            mechanism: _mean_and_std(values) for mechanism, values in found.items()
+        }
     return {
         "improvement": improvement,
-        "expected": {mechanism: 100.0 * (1.0 - (noise.std / sigma_gaussian) ** 2) for mechanism, noise in laws.items()},
-        "sigma": {"Gaussian": sigma_gaussian, **{mechanism: noise.std for mechanism, noise in laws.items()}},
+        "expected": {
+            mechanism: 100.0 * (1.0 - (noise.std / sigma_gaussian) ** 2)
+            for mechanism, noise in laws.items()
+        },
+        "sigma": {
+            "Gaussian": sigma_gaussian,
+            **{mechanism: noise.std for mechanism, noise in laws.items()},
+        },
         "published": {**run.described(), "epsilon": epsilon(run.noise, DELTA, QUERIES)},
     }
 
 
 def gaussian_sigma(target: float) -> float:
     """The standard deviation at which ten Gaussian answers of sensitivity 1 have just this ε."""
-    return float(optimize.brentq(lambda sigma: epsilon(gaussian(sigma), DELTA, QUERIES) - target, 1.0, 200.0, xtol=1e-9))
+    return float(
+        optimize.brentq(
+            lambda sigma: epsilon(gaussian(sigma), DELTA, QUERIES) - target, 1.0, 200.0, xtol=1e-9
+        )
+    )
 
 
 def _published(target: float, sigma: float, iterations: int) -> PublishedRun:
@@ -109,7 +183,9 @@ def _published(target: float, sigma: float, iterations: int) -> PublishedRun:
     tried: list[tuple[float, float]] = []
     best: PublishedRun | None = None
     for _ in range(_ROUNDS):
-        run = run_published(sigma=sigma, delta=DELTA, compositions=QUERIES, iterations=iterations, bins=_BINS)
+        run = run_published(
+            sigma=sigma, delta=DELTA, compositions=QUERIES, iterations=iterations, bins=_BINS
+        )
         reached = epsilon(run.noise, DELTA, QUERIES)
         tried.append((math.log(sigma), math.log(reached)))
         if reached <= target and (best is None or run.noise.std < best.noise.std):
@@ -118,10 +194,16 @@ def _published(target: float, sigma: float, iterations: int) -> PublishedRun:
                 break
         slope = -1.1
         if len(tried) > 1 and tried[-1][0] != tried[-2][0]:
-            slope = min(max((tried[-1][1] - tried[-2][1]) / (tried[-1][0] - tried[-2][0]), -1.6), -0.7)
-        sigma = math.exp(tried[-1][0] + (math.log(target * (1.0 - 0.4 * _CALIBRATED)) - tried[-1][1]) / slope)
+            slope = min(
+                max((tried[-1][1] - tried[-2][1]) / (tried[-1][0] - tried[-2][0]), -1.6), -0.7
+            )
+        sigma = math.exp(
+            tried[-1][0] + (math.log(target * (1.0 - 0.4 * _CALIBRATED)) - tried[-1][1]) / slope
+        )
     if best is None:
-        raise AccountingError(f"Algorithm 3 did not come below epsilon={target!r} in {_ROUNDS} rounds.")
+        raise AccountingError(
+            f"Algorithm 3 did not come below epsilon={target!r} in {_ROUNDS} rounds."
+        )
     return best
 
 
@@ -137,12 +219,18 @@ def _noise(noise: Noise, count: int, generator: np.random.Generator) -> Floats:
 def simulated(noise: LatticeNoise, count: int, generator: np.random.Generator) -> Floats:
     """Draws of a law from numpy's generator, one row each: fast and insecure, for simulations only."""
     d = noise.dimension
-    reach = noise.last + (0 if noise.tail_ratio is None else math.ceil(-40.0 / math.log(noise.tail_ratio)))
+    reach = noise.last + (
+        0 if noise.tail_ratio is None else math.ceil(-40.0 / math.log(noise.tail_ratio))
+    )
     masses = noise.extended(reach)
-    k = np.searchsorted(np.cumsum(masses), generator.random(count) * float(np.sum(masses)), side="right")
+    k = np.searchsorted(
+        np.cumsum(masses), generator.random(count) * float(np.sum(masses)), side="right"
+    )
     k = np.minimum(k, reach)[:, None]
     # The first coordinate on the surface of the cube of radius k: the ones before it are inside, those after it anywhere.
-    inside = generator.random((count, 1)) * -np.expm1(d * np.log(np.maximum(2.0 * k - 1.0, 1e-300) / (2.0 * k + 1.0)))
+    inside = generator.random((count, 1)) * -np.expm1(
+        d * np.log(np.maximum(2.0 * k - 1.0, 1e-300) / (2.0 * k + 1.0))
+    )
     ratio = np.log1p(-inside) / np.log(np.maximum(2.0 * k - 1.0, 1e-300) / (2.0 * k + 1.0))
     first = np.minimum(np.floor(ratio), d - 1)
     before = np.arange(d) < first
@@ -212,7 +300,9 @@ def _notes(likely: list[Record], missing: str | None) -> list[str]:
     ]
     if likely:
         last = likely[-1]
-        found[1] += f" Noise of σ = {last['sigma']:g} needs ε = {last['our_epsilon']:.4f}, not {last['printed_epsilon']:g}."
+        found[1] += (
+            f" Noise of σ = {last['sigma']:g} needs ε = {last['our_epsilon']:.4f}, not {last['printed_epsilon']:g}."
+        )
     return found if missing is None else [*found, missing]
 
 
@@ -224,17 +314,34 @@ def draw(record: Record, path: Path) -> None:
     for axes, name in zip(sheet.axes, names, strict=True):
         printed = record["printed"][name][: len(epsilons)]
         axes.errorbar(
-            epsilons, [v[0] for v in printed], [v[1] for v in printed], label="printed", color="#444444", fmt="s", ms=5, capsize=3
+            epsilons,
+            [v[0] for v in printed],
+            [v[1] for v in printed],
+            label="printed",
+            color="#444444",
+            fmt="s",
+            ms=5,
+            capsize=3,
         )
         for mechanism, marker in ((PUBLISHED, "v"), (OURS, "o"), (JOINT, "D")):
             values = record["improvement"][name][mechanism]
             look = style.line("joint" if mechanism == JOINT else mechanism)
             axes.errorbar(
-                epsilons, [v[0] for v in values], [v[1] for v in values], label=mechanism, marker=marker, ms=5, capsize=3, **look
+                epsilons,
+                [v[0] for v in values],
+                [v[1] for v in values],
+                label=mechanism,
+                marker=marker,
+                ms=5,
+                capsize=3,
+                **look,
             )
         axes.set(title=name, xlabel="ε of the ten answers together")
         axes.set(yscale="log", ylim=(5, 110))
-        axes.set_yticks([5, 7, 10, 15, 20, 30, 50, 70, 100], ["5", "7", "10", "15", "20", "30", "50", "70", "100"])
+        axes.set_yticks(
+            [5, 7, 10, 15, 20, 30, 50, 70, 100],
+            ["5", "7", "10", "15", "20", "30", "50", "70", "100"],
+        )
         axes.minorticks_off()
     sheet.axes[0].set_ylabel("less MSE than Gaussian noise (%)")
     handles, labels = sheet.axes[0].get_legend_handles_labels()

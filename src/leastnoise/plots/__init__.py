@@ -18,7 +18,13 @@ pictures: `.save(path)` writes PNG, SVG or PDF by the suffix.
 """
 
 from leastnoise.plots.bars import error_bars, release_bars
-from leastnoise.plots.curves import batch_comparison, comparison, epsilon_by_compositions, privacy_curves, sigma_by_epsilon
+from leastnoise.plots.curves import (
+    batch_comparison,
+    comparison,
+    epsilon_by_compositions,
+    privacy_curves,
+    sigma_by_epsilon,
+)
 from leastnoise.plots.laws import density, privacy_loss
 from leastnoise.plots.sheets import account_sheet, compare_sheet, design_sheet, release_sheet
 from leastnoise.plots.style import Sheet, check_picture

@@ -20,9 +20,16 @@ def law_and_rivals() -> Sheet:
     best = design(delta=DELTA, sigma=SIGMA, compositions=ANSWERS)
     sheet = Sheet(1, 2, 10.0, 3.9, width_ratios=(1.15, 1.0))
     tails, cost = sheet.axes
-    density({"Gaussian": gaussian(SIGMA), "Laplace": laplace(SIGMA), OURS: best.noise}, log=True, ax=tails)
+    density(
+        {"Gaussian": gaussian(SIGMA), "Laplace": laplace(SIGMA), OURS: best.noise},
+        log=True,
+        ax=tails,
+    )
     tails.set_title(f"three laws of the same standard deviation, σ = {SIGMA:g}")
-    rows = [Row(OURS, best.epsilon, None), *(Row(name, epsilon, None) for name, epsilon in best.rivals.items())]
+    rows = [
+        Row(OURS, best.epsilon, None),
+        *(Row(name, epsilon, None) for name, epsilon in best.rivals.items()),
+    ]
     comparison(rows, ax=cost)
     cost.set_title(f"ε of ten releases at δ = {power_of_ten(DELTA)}")
     return sheet

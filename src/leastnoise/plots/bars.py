@@ -22,24 +22,41 @@ MOST_ROWS = 60
 
 
 def error_bars(
-    values: ArrayLike, noise: Noise, *, names: Sequence[str] | None = None, confidence: float = 0.95, ax: Any = None
+    values: ArrayLike,
+    noise: Noise,
+    *,
+    names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    ax: Any = None,
 ) -> Any:
     """Noisy answers with the interval of their noise: what one draw of `noise` leaves uncertain. Returns the axes."""
     heights = np.atleast_1d(real_array("values", values))
-    labels = [str(i + 1) for i in range(heights.size)] if names is None else [style.plain(str(name)) for name in names]
+    labels = (
+        [str(i + 1) for i in range(heights.size)]
+        if names is None
+        else [style.plain(str(name)) for name in names]
+    )
     if heights.ndim != 1 or len(labels) != heights.size:
         raise InvalidParameterError("names", names, f"to name each of the {heights.size} values")
     half = noise.interval(confidence)
     ax = style.axes_or_new(ax, height=_height(heights.size))
     at = np.arange(heights.size)
-    ax.errorbar(heights, at, xerr=half, label=f"± {above(half, 3)} from noise alone ({100 * confidence:g} %)", **_look())
+    ax.errorbar(
+        heights,
+        at,
+        xerr=half,
+        label=f"± {above(half, 3)} from noise alone ({100 * confidence:g} %)",
+        **_look(),
+    )
     _rows(ax, labels)
     ax.set_xlabel("answer with noise (units of the answer)")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, borderaxespad=0.2)
     return ax
 
 
-def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | None = None, ax: Any = None) -> Any:
+def release_bars(
+    release: Release, *, true: Mapping[tuple[str, str], float] | None = None, ax: Any = None
+) -> Any:
     """A release: every number with its 95 % interval, and behind it the interval of Gaussian noise with the same guarantee.
 
     A release of one statistic is drawn in its own units. Several statistics are drawn each on its own scale: a mean between its
@@ -63,17 +80,24 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
     values = [place(row, row.number) for row in shown]
     factor = release.mechanism.gaussian_factor
     known = [row for row in shown if row.value is not None]
-    wide = [length(row, gaussian(factor * row.noise_std).interval(CONFIDENCE)) if row in known else 0.0 for row in shown]
+    wide = [
+        length(row, gaussian(factor * row.noise_std).interval(CONFIDENCE)) if row in known else 0.0
+        for row in shown
+    ]
     ax.barh(
         at, 2.0 * np.array(wide), left=np.array(values) - np.array(wide), height=0.5, color="#D3DEE8", edgecolor="#8FA3B5", lw=0.6,
         label=f"Gaussian noise with the same guarantee, {factor:.3g} times the deviation",
     )  # fmt: skip
     below = [length(row, max(row.number - row.lower, 0.0)) for row in shown]
     above_it = [length(row, max(row.upper - row.number, 0.0)) for row in shown]
-    ax.errorbar(values, at, xerr=[below, above_it], label="released, ± 95 % from noise alone", **_look())
+    ax.errorbar(
+        values, at, xerr=[below, above_it], label="released, ± 95 % from noise alone", **_look()
+    )
     if true is not None:
         marked = [
-            (place(row, true[row.statistic, row.group]), i) for i, row in enumerate(shown) if (row.statistic, row.group) in true
+            (place(row, true[row.statistic, row.group]), i)
+            for i, row in enumerate(shown)
+            if (row.statistic, row.group) in true
         ]
         ax.plot(
             [x for x, _ in marked], [i for _, i in marked], linestyle="none", marker="|", ms=13, mew=1.8, color="#000000", zorder=4,
@@ -91,7 +115,9 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
     else:
         means = all(row.kind == "mean" for row in shown)
         ax.set_xlabel(
-            "place between the declared bounds (%)" if means else "place on its scale (%): bounds of a mean, others from 0"
+            "place between the declared bounds (%)"
+            if means
+            else "place on its scale (%): bounds of a mean, others from 0"
         )
     ax.use_sticky_edges = False  # or the outermost bar would touch the frame
     ax.margins(x=0.05)
@@ -108,7 +134,15 @@ def release_bars(release: Release, *, true: Mapping[tuple[str, str], float] | No
 
 def _look() -> dict[str, Any]:
     ours = style.COLOURS[style.OURS]
-    return {"fmt": "o", "color": ours, "ecolor": ours, "ms": 5, "elinewidth": 2.0, "capsize": 3.5, "zorder": 3}
+    return {
+        "fmt": "o",
+        "color": ours,
+        "ecolor": ours,
+        "ms": 5,
+        "elinewidth": 2.0,
+        "capsize": 3.5,
+        "zorder": 3,
+    }
 
 
 def _rows(ax: Any, labels: Sequence[str]) -> None:

@@ -43,13 +43,22 @@ def privacy_curves(
         # By δ, not by ε: the curve of a law of pure differential privacy ends in a vertical drop.
         epsilons = [loss.epsilon(each) for each in deltas]
         largest = max([largest, *filter(math.isfinite, epsilons)])
-        label = subject.name if marked is None else f"{subject.name}: ε = {above(loss.epsilon(marked))}"
+        label = (
+            subject.name if marked is None else f"{subject.name}: ε = {above(loss.epsilon(marked))}"
+        )
         ax.plot(epsilons, list(deltas), label=label, **style.line(subject.name))
     if marked is not None:
         ax.axhline(marked, color=style.GREY, lw=0.8)
-    ax.set(xlabel="ε", ylabel=f"δ(ε) after {_counted(n, 'release')}", yscale="log", ylim=(min(deltas), max(deltas)))
+    ax.set(
+        xlabel="ε",
+        ylabel=f"δ(ε) after {_counted(n, 'release')}",
+        yscale="log",
+        ylim=(min(deltas), max(deltas)),
+    )
     ax.set_xlim(0.0, 1.05 * largest or 1.0)  # room for the drop, which would lie on the frame
-    ax.legend(title=None if marked is None else f"at δ = {style.power_of_ten(marked)}", framealpha=0.9)
+    ax.legend(
+        title=None if marked is None else f"at δ = {style.power_of_ten(marked)}", framealpha=0.9
+    )
     return ax
 
 
@@ -69,7 +78,11 @@ def epsilon_by_compositions(
         epsilons = [subject.loss(n).epsilon(at) for n in counts]
         label = subject.name if math.isfinite(epsilons[0]) else f"{subject.name}: infinite"
         ax.plot(counts, epsilons, label=label, **style.marked(subject.name))
-    ax.set(xlabel="releases with this noise", ylabel=f"ε at δ = {style.power_of_ten(at)}", ylim=(0.0, None))
+    ax.set(
+        xlabel="releases with this noise",
+        ylabel=f"ε at δ = {style.power_of_ten(at)}",
+        ylim=(0.0, None),
+    )
     ax.set_xlim(0.0, 1.02 * most)
     ax.xaxis.get_major_locator().set_params(integer=True)
     if len(subjects(laws, sensitivity)) > 1:
@@ -91,13 +104,32 @@ def sigma_by_epsilon(
     _some("sigmas", sigmas)
     ax = style.axes_or_new(ax)
     found = [
-        design(delta=delta, sigma=sigma, sensitivity=sensitivity, compositions=compositions, batch=batch, domain=domain)
+        design(
+            delta=delta,
+            sigma=sigma,
+            sensitivity=sensitivity,
+            compositions=compositions,
+            batch=batch,
+            domain=domain,
+        )
         for sigma in sigmas
     ]
-    for name in dict.fromkeys(name for best in found for name in best.rivals if name != "optimised product"):
+    for name in dict.fromkeys(
+        name for best in found for name in best.rivals if name != "optimised product"
+    ):
         known = [best for best in found if name in best.rivals]
-        ax.plot([best.rivals[name] for best in known], [best.sigma for best in known], label=name, **style.marked(name))
-    ax.plot([best.epsilon for best in found], [best.sigma for best in found], label="our design", **style.marked(style.OURS))
+        ax.plot(
+            [best.rivals[name] for best in known],
+            [best.sigma for best in known],
+            label=name,
+            **style.marked(name),
+        )
+    ax.plot(
+        [best.epsilon for best in found],
+        [best.sigma for best in found],
+        label="our design",
+        **style.marked(style.OURS),
+    )
     ax.set(
         xscale="log",
         yscale="log",
@@ -112,7 +144,13 @@ def sigma_by_epsilon(
 
 
 def batch_comparison(
-    *, delta: float, sigma: float, batches: Sequence[int] = _BATCHES, sensitivity: float = 1.0, domain: Any = "real", ax: Any = None
+    *,
+    delta: float,
+    sigma: float,
+    batches: Sequence[int] = _BATCHES,
+    sensitivity: float = 1.0,
+    domain: Any = "real",
+    ax: Any = None,
 ) -> Any:
     """ε of answers released together: one joint design, the best independent noise, Gaussian noise, at the same σ on each.
 
@@ -120,9 +158,15 @@ def batch_comparison(
     """
     _some("batches", batches)
     ax = style.axes_or_new(ax)
-    found = [design(delta=delta, sigma=sigma, batch=size, sensitivity=sensitivity, domain=domain) for size in batches]
+    found = [
+        design(delta=delta, sigma=sigma, batch=size, sensitivity=sensitivity, domain=domain)
+        for size in batches
+    ]
     gaussian = "Gaussian" if domain == "real" else "discrete Gaussian"
-    alone = [design(delta=delta, sigma=sigma, compositions=size, sensitivity=sensitivity, domain=domain) for size in batches]
+    alone = [
+        design(delta=delta, sigma=sigma, compositions=size, sensitivity=sensitivity, domain=domain)
+        for size in batches
+    ]
     batch_lines(
         ax,
         list(batches),
@@ -139,7 +183,9 @@ def batch_comparison(
             textcoords="offset points",
             fontsize=8,
         )
-    ax.text(0.98, 0.03, "in %: ε against Gaussian noise", transform=ax.transAxes, ha="right", fontsize=8)
+    ax.text(
+        0.98, 0.03, "in %: ε against Gaussian noise", transform=ax.transAxes, ha="right", fontsize=8
+    )
     ax.set(
         xlabel="answers released together",
         ylabel=f"ε at δ = {style.power_of_ten(delta)}",
@@ -150,11 +196,21 @@ def batch_comparison(
 
 
 def batch_lines(
-    ax: Any, answers: Sequence[int], *, gaussian: Sequence[float], one_by_one: Sequence[float], joint: Sequence[float]
+    ax: Any,
+    answers: Sequence[int],
+    *,
+    gaussian: Sequence[float],
+    one_by_one: Sequence[float],
+    joint: Sequence[float],
 ) -> None:
     """ε by number of answers: Gaussian noise, our design on each answer alone, our design for all together."""
     ax.plot(answers, gaussian, label="Gaussian noise on each", **style.marked("Gaussian"))
-    ax.plot(answers, one_by_one, label="our design, one by one", **{**style.marked(style.OURS), "marker": "o"})
+    ax.plot(
+        answers,
+        one_by_one,
+        label="our design, one by one",
+        **{**style.marked(style.OURS), "marker": "o"},
+    )
     ax.plot(answers, joint, label="our design, all together", **style.marked("joint"))
     ax.set_ylim(0.0, None)
     ax.legend(loc="upper left", framealpha=0.9)
@@ -168,18 +224,31 @@ def comparison(rows: Sequence[Row], *, by: str = "epsilon", ax: Any = None) -> A
     if by not in ("epsilon", "sigma"):
         raise InvalidParameterError("by", by, "to be 'epsilon' or 'sigma'")
     values = [row.epsilon_at_sigma if by == "epsilon" else row.sigma_at_epsilon for row in rows]
-    shown = [(row.name, value) for row, value in zip(rows, values, strict=True) if value is not None]
+    shown = [
+        (row.name, value) for row, value in zip(rows, values, strict=True) if value is not None
+    ]
     if not shown:
         raise InvalidParameterError("rows", list(rows), "to hold at least one value to draw")
     ax = style.axes_or_new(ax, 6.4, 1.2 + 0.36 * len(rows))
     best = shown[0][1]
     colours = [style.COLOURS.get(style.family(name), "#555555") for name, _ in shown]
     lengths = [value if math.isfinite(value) else 0.0 for _, value in shown]
-    bars = ax.barh([style.plain(name) for name, _ in shown], lengths, color=colours, height=0.62, edgecolor="#222222", lw=0.6)
+    bars = ax.barh(
+        [style.plain(name) for name, _ in shown],
+        lengths,
+        color=colours,
+        height=0.62,
+        edgecolor="#222222",
+        lw=0.6,
+    )
     # Hatching tells the best from the rest without colour.
     bars[0].set_hatch("//")
     for bar, (_, value) in zip(bars, shown, strict=True):
-        text = f"{value:.4g}{_percent_more(value / best - 1.0)}" if math.isfinite(value) else "infinite: no guarantee at this δ"
+        text = (
+            f"{value:.4g}{_percent_more(value / best - 1.0)}"
+            if math.isfinite(value)
+            else "infinite: no guarantee at this δ"
+        )
         ax.annotate(
             text,
             (bar.get_width(), bar.get_y() + bar.get_height() / 2),
@@ -192,7 +261,9 @@ def comparison(rows: Sequence[Row], *, by: str = "epsilon", ax: Any = None) -> A
     ax.grid(False, axis="y")
     ax.set_xlim(0.0, 1.5 * max(lengths) or 1.0)
     ax.locator_params(axis="x", nbins=5)  # more would touch where a tick has many digits
-    ax.set_xlabel("ε at the same σ" if by == "epsilon" else "σ needed for the best ε (units of the answer)")
+    ax.set_xlabel(
+        "ε at the same σ" if by == "epsilon" else "σ needed for the best ε (units of the answer)"
+    )
     return ax
 
 
@@ -234,6 +305,8 @@ def _plain_logarithms(axis: Any) -> None:
 
     low, high = axis.get_view_interval()
     # 1, 2 and 5 of each decade, until there are so many that they would touch.
-    axis.set_major_locator(LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if high < 500.0 * low else (1.0,)))
+    axis.set_major_locator(
+        LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if high < 500.0 * low else (1.0,))
+    )
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

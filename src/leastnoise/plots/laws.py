@@ -13,11 +13,16 @@ from leastnoise.plots.subjects import Laws, own, subjects
 from leastnoise.shells import Floats
 
 _POINTS = 1201
-_NEAR, _FAR = 1e-3, 1e-9  # the probability beyond either end of the picture, on linear and on logarithmic scale
+_NEAR, _FAR = (
+    1e-3,
+    1e-9,
+)  # the probability beyond either end of the picture, on linear and on logarithmic scale
 _MOST_INTEGERS = 2_000
 
 
-def density(laws: Laws, *, log: bool = False, sensitivity: float | None = None, ax: Any = None) -> Any:
+def density(
+    laws: Laws, *, log: bool = False, sensitivity: float | None = None, ax: Any = None
+) -> Any:
     """The noise on one answer: its density, or on the integers its probabilities.
 
     `laws` is a Design (drawn with its rivals at the same standard deviation), a Noise, or several by name. `log` shows the tails.
@@ -27,13 +32,20 @@ def density(laws: Laws, *, log: bool = False, sensitivity: float | None = None, 
     ax = style.axes_or_new(ax)
     main = own(laws)
     on_integers = main.domain == "integer"
-    reach = max(float(main.quantile(_FAR if log else _NEAR, upper=True)), 3.0 if on_integers else 0.0)
+    reach = max(
+        float(main.quantile(_FAR if log else _NEAR, upper=True)), 3.0 if on_integers else 0.0
+    )
     lowest = math.inf
     for subject in drawn:
         x, y = _curve(subject.noise, reach, on_integers)
         look = style.line(subject.name)
         if on_integers and not log and x.size <= 120:
-            look = {**look, "marker": style.MARKERS.get(style.family(subject.name), "."), "ms": 3.5, "lw": 0.9}
+            look = {
+                **look,
+                "marker": style.MARKERS.get(style.family(subject.name), "."),
+                "ms": 3.5,
+                "lw": 0.9,
+            }
         seen = y > 0
         lowest = min(lowest, float(y[seen].min()))
         ax.plot(x[seen] if log else x, y[seen] if log else y, label=subject.name, **look)
@@ -80,7 +92,9 @@ def loss_tail(noise: Noise, sensitivity: float = 1.0) -> tuple[Floats, Floats]:
 
     loss = PrivacyLoss.of(noise, sensitivity)
     ((single, _),) = loss.parts
-    reach = min(loss.epsilon(_FAR), single.largest) or 1.0  # a law whose every loss is nothing or infinite
+    reach = (
+        min(loss.epsilon(_FAR), single.largest) or 1.0
+    )  # a law whose every loss is nothing or infinite
     table = single.table(reach / 400.0, -1.2 * reach, 1.2 * reach).merged()
     above = np.cumsum(np.exp(table.log_p[::-1]))[::-1] + table.infinite
     x = np.linspace(-1.05 * reach, 1.05 * reach, _POINTS)
@@ -96,5 +110,7 @@ def _curve(noise: Noise, reach: float, on_integers: bool) -> tuple[Floats, Float
         return x, noise.pdf(x)
     every = max(1, math.ceil(2.0 * reach / _MOST_INTEGERS))
     k = every * np.arange(math.floor(reach / every) + 1, dtype=np.float64)
-    mass = noise.ccdf(k - 0.5) - noise.ccdf(k + 0.5)  # from the upper tail, which is exact however small
+    mass = noise.ccdf(k - 0.5) - noise.ccdf(
+        k + 0.5
+    )  # from the upper tail, which is exact however small
     return np.concatenate([-k[:0:-1], k]), np.concatenate([mass[:0:-1], mass])

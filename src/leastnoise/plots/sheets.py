@@ -20,7 +20,10 @@ def design_sheet(best: Design) -> Sheet:
     laws.density(best, ax=near)
     laws.density(best, log=True, ax=far)
     own = Row(best.origin, best.epsilon, best.sigma)
-    curves.comparison([own, *(Row(name, e, None) for name, e in best.rivals.items() if name != best.origin)], ax=cost)
+    curves.comparison(
+        [own, *(Row(name, e, None) for name, e in best.rivals.items() if name != best.origin)],
+        ax=cost,
+    )
     near.set_title("noise on one answer")
     far.set_title("its tails, logarithmic")
     cost.set_title(f"ε at σ = {best.noise.std:.4g}, δ = {style.power_of_ten(best.delta)}")
@@ -38,20 +41,28 @@ def compare_sheet(rows: Sequence[Row], *, sigma: float, delta: float) -> Sheet:
     curves.comparison(rows, by="epsilon", ax=left)
     curves.comparison(rows, by="sigma", ax=right)
     left.set_title(f"ε at σ = {sigma:g}, δ = {style.power_of_ten(delta)}")
-    right.set_title(f"σ needed for ε = {above(rows[0].epsilon_at_sigma)}, δ = {style.power_of_ten(delta)}")
+    right.set_title(
+        f"σ needed for ε = {above(rows[0].epsilon_at_sigma)}, δ = {style.power_of_ten(delta)}"
+    )
     return sheet
 
 
-def account_sheet(name: str, noise: Noise, *, delta: float, sensitivity: float, draws: int) -> Sheet:
+def account_sheet(
+    name: str, noise: Noise, *, delta: float, sensitivity: float, draws: int
+) -> Sheet:
     """A law that was judged: its privacy curve, ε as releases add up, and the loss of one draw."""
     sheet = Sheet(1, 3, 15.0, 4.4)
     curve, sums, loss = sheet.axes
     title = style.plain(name)
     named = {title: noise}
     curves.privacy_curves(named, compositions=draws, sensitivity=sensitivity, delta=delta, ax=curve)
-    curves.epsilon_by_compositions(named, delta=delta, most=max(draws, 20), sensitivity=sensitivity, ax=sums)
+    curves.epsilon_by_compositions(
+        named, delta=delta, most=max(draws, 20), sensitivity=sensitivity, ax=sums
+    )
     laws.privacy_loss(named, sensitivity=sensitivity, ax=loss)
-    sheet.figure.suptitle(f"{title}: standard deviation {noise.std:.4g}, sensitivity {below(sensitivity, 6)}")
+    sheet.figure.suptitle(
+        f"{title}: standard deviation {noise.std:.4g}, sensitivity {below(sensitivity, 6)}"
+    )
     return sheet
 
 

@@ -44,11 +44,24 @@ DASHES: dict[str, Any] = {
 }
 _SPELLED = {name.lower(): name for name in COLOURS}
 MARKERS = {
-    **{"Gaussian": "s", "Laplace": "^", "Staircase": "v", "Cactus": "P", "cube": "X", "sphere": "o"},
+    **{
+        "Gaussian": "s",
+        "Laplace": "^",
+        "Staircase": "v",
+        "Cactus": "P",
+        "cube": "X",
+        "sphere": "o",
+    },
     **{OURS: "D", "optimised": "D", "optimised product": "h", "joint": "D"},
 }
 GREY = "#6B6B6B"
-_SIZES: dict[Any, Any] = {"font.size": 10, "axes.titlesize": 10.5, "legend.fontsize": 8.5, "axes.labelsize": 10, "figure.dpi": 130}
+_SIZES: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "legend.fontsize": 8.5,
+    "axes.labelsize": 10,
+    "figure.dpi": 130,
+}
 
 
 def family(name: str) -> str:
@@ -61,7 +74,11 @@ def line(name: str) -> dict[str, Any]:
     """Colour, dashes and width of a law's line."""
     known = family(name)
     wide = 2.2 if known in (OURS, "optimised") else 1.6
-    return {"color": COLOURS.get(known, "#555555"), "linestyle": DASHES.get(known, "solid"), "lw": wide}
+    return {
+        "color": COLOURS.get(known, "#555555"),
+        "linestyle": DASHES.get(known, "solid"),
+        "lw": wide,
+    }
 
 
 def marked(name: str) -> dict[str, Any]:
@@ -72,11 +89,17 @@ def marked(name: str) -> dict[str, Any]:
 class Sheet:
     """A figure and its axes, to be drawn on and saved. No global state of matplotlib is left changed."""
 
-    def __init__(self, rows: int, columns: int, width: float, height: float, **options: Any) -> None:
+    def __init__(
+        self, rows: int, columns: int, width: float, height: float, **options: Any
+    ) -> None:
         matplotlib = _matplotlib("matplotlib")
         with matplotlib.rc_context(_SIZES):
-            self.figure: Any = _matplotlib("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
-            self.axes: list[Any] = list(self.figure.subplots(rows, columns, squeeze=False, **options).ravel())
+            self.figure: Any = _matplotlib("matplotlib.figure").Figure(
+                figsize=(width, height), layout="constrained"
+            )
+            self.axes: list[Any] = list(
+                self.figure.subplots(rows, columns, squeeze=False, **options).ravel()
+            )
             for axes in self.axes:
                 grid(axes)
 
@@ -86,7 +109,9 @@ class Sheet:
         suffix = picture_suffix(path)
         # No date and fixed names inside: the same picture gives the same file.
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-        with _matplotlib("matplotlib").rc_context({**_SIZES, "svg.fonttype": "none", "svg.hashsalt": "leastnoise"}):
+        with _matplotlib("matplotlib").rc_context(
+            {**_SIZES, "svg.fonttype": "none", "svg.hashsalt": "leastnoise"}
+        ):
             self.figure.savefig(content, format=suffix[1:], dpi=130, metadata=metadata)
         write_whole(path, content.getvalue())
 
@@ -121,7 +146,9 @@ def check_picture(path: str | PathLike[str]) -> None:
     picture_suffix(path)
     folder = Path(path).parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InvalidParameterError("picture", str(path), "to be in a folder that exists and can be written")
+        raise InvalidParameterError(
+            "picture", str(path), "to be in a folder that exists and can be written"
+        )
     if Path(path).is_dir():
         raise InvalidParameterError("picture", str(path), "to be a file, not a folder")
     _matplotlib("matplotlib")

@@ -35,13 +35,25 @@ def subjects(laws: Laws, sensitivity: float | None = None) -> list[Subject]:
     """
     if isinstance(laws, Design):
         if sensitivity not in (None, laws.sensitivity):
-            raise InvalidParameterError("sensitivity", sensitivity, f"to be left out: the design has its own, {laws.sensitivity:g}")
+            raise InvalidParameterError(
+                "sensitivity",
+                sensitivity,
+                f"to be left out: the design has its own, {laws.sensitivity:g}",
+            )
         own = Subject(laws.origin, laws.noise, laws.uses // laws.compositions, laws.sensitivity)
         return [*_rivals(laws), own]
     s = 1.0 if sensitivity is None else sensitivity
-    named = {"noise": laws} if isinstance(laws, Noise) else dict(laws) if isinstance(laws, Mapping) else {}
+    named = (
+        {"noise": laws}
+        if isinstance(laws, Noise)
+        else dict(laws)
+        if isinstance(laws, Mapping)
+        else {}
+    )
     if not named or not all(isinstance(noise, Noise) for noise in named.values()):
-        raise InvalidParameterError("laws", laws, "to be a Design, a Noise, or a table of names and Noise")
+        raise InvalidParameterError(
+            "laws", laws, "to be a Design, a Noise, or a table of names and Noise"
+        )
     return [Subject(name, noise, 1, s) for name, noise in named.items()]
 
 
@@ -59,7 +71,9 @@ def releases(laws: Laws, compositions: int | None) -> int:
 
 def _rivals(best: Design) -> list[Subject]:
     found = []
-    for name, build, draws in known_laws(best.sensitivity, best.batch, best.noise.domain, best.touched):
+    for name, build, draws in known_laws(
+        best.sensitivity, best.batch, best.noise.domain, best.touched
+    ):
         if name not in best.rivals or name == best.origin:
             continue
         try:

@@ -70,7 +70,9 @@ class BallLoss:
     def rho(self) -> float:
         """ρ, by K_{ν+1}/K_ν = 2ν/a + K_{ν−1}/K_ν (DLMF 10.29.1) from K_{3/2}/K_{1/2} or K_1/K_0: positive terms, errors shrink."""
         a = self.half
-        order, ratio = (0.5, 1.0) if self.dimension % 2 else (1.0, float(special.k1e(a) / special.k0e(a)))
+        order, ratio = (
+            (0.5, 1.0) if self.dimension % 2 else (1.0, float(special.k1e(a) / special.k0e(a)))
+        )
         while order < 0.5 * self.dimension:
             order, ratio = order + 1.0, 2.0 * order / a + 1.0 / ratio
         return (self.dimension - 1.0) / a * ratio
@@ -110,7 +112,9 @@ class BallLoss:
         p = np.zeros(cells + 1)  # from the top loss down to 0
         for start in range(0, ends.size - 1, _CHUNK):
             lower, upper = ends[:-1][start : start + _CHUNK], ends[1:][start : start + _CHUNK]
-            cell = np.clip(np.searchsorted(edges, 0.5 * (lower + upper), side="right") - 1, 0, cells - 1)
+            cell = np.clip(
+                np.searchsorted(edges, 0.5 * (lower + upper), side="right") - 1, 0, cells - 1
+            )
             for count, chosen in self._by_nodes(lower, upper):
                 self._add_cells(p, count, lower[chosen], upper[chosen], cell[chosen], width)
         p[0] += self._beyond(self._first)
@@ -123,10 +127,14 @@ class BallLoss:
         held = log_both > -np.inf
         return TableLoss(both_loss[held], log_both[held])
 
-    def _add_cells(self, p: Floats, count: int, lower: Floats, upper: Floats, cell: np.ndarray, width: float) -> None:
+    def _add_cells(
+        self, p: Floats, count: int, lower: Floats, upper: Floats, cell: np.ndarray, width: float
+    ) -> None:
         u, weight = _points(count, lower, upper)
         mass = weight * np.exp(self._log_density(u)) * (1.0 + self._rounding(u))
-        above = 4.0 * self.half * np.sin(0.5 * u) ** 2 - width * cell[:, None]  # distance below the cell's upper end
+        above = (
+            4.0 * self.half * np.sin(0.5 * u) ** 2 - width * cell[:, None]
+        )  # distance below the cell's upper end
         part = np.clip(width - above, 0.0, width)  # L less the cell's lower end
         whole = -math.expm1(-width)
         up = np.sum(mass * -np.expm1(-part), axis=1) / whole
@@ -139,7 +147,9 @@ class BallLoss:
 
         error = self._error(count, lower, upper, share)
         if np.any(error > _QUADRATURE * (up + down) + 1e-90):
-            raise AccountingError("The quadrature of the ball law's loss is not accurate enough; use a finer pitch.")
+            raise AccountingError(
+                "The quadrature of the ball law's loss is not accurate enough; use a finer pitch."
+            )
         np.add.at(p, cell, up + error)
         np.add.at(p, cell + 1, down + error)
 
@@ -170,8 +180,12 @@ class BallLoss:
             """log of a bound on |1 − e^(ε−L)| ≤ 1 + e^(ε − Re L)."""
             return np.asarray(math.log(2.0) + 2.0 * self.half * sine * reach, dtype=np.float64)
 
-        error = float(np.sum(self._error(16, lower, upper_ends, factor))) + (self._beyond(first) if first > 0 else 0.0)
-        faint = 4.0 * SMALLEST * (u.size + 1)  # below the normal range each term is rounded by a unit in each of its factors
+        error = float(np.sum(self._error(16, lower, upper_ends, factor))) + (
+            self._beyond(first) if first > 0 else 0.0
+        )
+        faint = (
+            4.0 * SMALLEST * (u.size + 1)
+        )  # below the normal range each term is rounded by a unit in each of its factors
         if not upper:
             return max(value - error - faint, 0.0) * (1.0 - _ROUNDING)
         return (value + error) * (1.0 + _ROUNDING) + faint
@@ -182,7 +196,9 @@ class BallLoss:
         sine = np.sin(u)
         with np.errstate(divide="ignore"):
             power = (self.dimension - 2.0) * np.log(sine) if self.dimension > 2 else 0.0
-        return np.asarray(self.half * np.cos(u) + power + np.log(self.rho + sine**2), dtype=np.float64)
+        return np.asarray(
+            self.half * np.cos(u) + power + np.log(self.rho + sine**2), dtype=np.float64
+        )
 
     def _log_density(self, u: Floats) -> Floats:
         return np.asarray(self._log_shape(u) - self._log_total, dtype=np.float64)
@@ -204,7 +220,9 @@ class BallLoss:
         """
         if self.dimension == 2:
             return 0.0
-        return math.asin(math.sin(last) * math.exp(-min((_FAINT + self.half) / (self.dimension - 2), _CLOSEST)))
+        return math.asin(
+            math.sin(last) * math.exp(-min((_FAINT + self.half) / (self.dimension - 2), _CLOSEST))
+        )
 
     @cached_property
     def _first(self) -> float:
@@ -220,7 +238,9 @@ class BallLoss:
         u, weight = _points(16, self._panels[:-1], self._panels[1:])
         shape = self._log_shape(u)
         top = float(shape.max())
-        both = weight * np.exp(shape - top) * (1.0 + np.exp(-2.0 * self.half * np.cos(u)))  # u and π − u
+        both = (
+            weight * np.exp(shape - top) * (1.0 + np.exp(-2.0 * self.half * np.cos(u)))
+        )  # u and π − u
         return top + math.log(float(np.sum(both)))
 
     def _beyond(self, first: float) -> float:
@@ -228,10 +248,20 @@ class BallLoss:
         if first <= 0.0:
             return 0.0
         sine = math.sin(first)
-        return math.exp(self.half + (self.dimension - 2) * math.log(sine) + math.log(self.rho + sine**2) - self._log_total) * first
+        return (
+            math.exp(
+                self.half
+                + (self.dimension - 2) * math.log(sine)
+                + math.log(self.rho + sine**2)
+                - self._log_total
+            )
+            * first
+        )
 
     def _by_nodes(self, lower: Floats, upper: Floats) -> list[tuple[int, np.ndarray]]:
-        change = (upper - lower) * (self._rates(2.0) + (self.dimension - 2.0) / np.maximum(lower, 1e-300))
+        change = (upper - lower) * (
+            self._rates(2.0) + (self.dimension - 2.0) / np.maximum(lower, 1e-300)
+        )
         return [(6, change <= _NARROW), (16, change > _NARROW)]
 
     def _error(self, count: int, lower: Floats, upper: Floats, log_factor: _LogFactor) -> Floats:
@@ -241,14 +271,22 @@ class BallLoss:
         for tau in _ELLIPSES[count]:
             reach, height = half * math.cosh(tau), half * math.sinh(tau)
             low, high = centre - reach, centre + reach
-            beyond = np.clip(np.maximum(-low, high - math.pi), 0.0, 0.5 * math.pi)  # how far the ellipse leaves [0, π]
+            beyond = np.clip(
+                np.maximum(-low, high - math.pi), 0.0, 0.5 * math.pi
+            )  # how far the ellipse leaves [0, π]
             sine2 = np.maximum(np.sin(np.clip(0.5 * math.pi, low, high)) ** 2, np.sin(beyond) ** 2)
             sine2 = sine2 + np.sinh(np.minimum(height, 300.0)) ** 2
             cosine = np.cos(np.maximum(low, 0.0))
             cosine = np.where(cosine > 0, cosine * np.cosh(np.minimum(height, 300.0)), cosine)
-            log_m = self.half * cosine + 0.5 * (self.dimension - 2.0) * np.log(sine2) + np.log(self.rho + sine2)
+            log_m = (
+                self.half * cosine
+                + 0.5 * (self.dimension - 2.0) * np.log(sine2)
+                + np.log(self.rho + sine2)
+            )
             log_m += log_factor(reach + half, np.sqrt(sine2)) - self._log_total
-            rule = math.log(64.0 / 15.0) - 2.0 * (count - 1) * tau - math.log(-math.expm1(-2.0 * tau))
+            rule = (
+                math.log(64.0 / 15.0) - 2.0 * (count - 1) * tau - math.log(-math.expm1(-2.0 * tau))
+            )
             with np.errstate(over="ignore"):
                 best = np.minimum(best, half * np.exp(np.minimum(log_m + rule, 700.0)))
         return best
@@ -261,7 +299,9 @@ def _nodes(loss: BallLoss, sharpness: float) -> TableLoss:
     size = (loss.largest * np.cos(u)).ravel()
     log_p = (np.log(weight) + loss._log_density(u)).ravel()
     rest = math.log(max(loss._beyond(loss._first), math.exp(-_FAINT)))
-    return TableLoss(np.concatenate([-size, size, [loss.largest]]), np.concatenate([log_p - size, log_p, [rest]]))
+    return TableLoss(
+        np.concatenate([-size, size, [loss.largest]]), np.concatenate([log_p - size, log_p, [rest]])
+    )
 
 
 def _graded(first: float, last: float, rate: float, power: float) -> Floats:
@@ -295,5 +335,7 @@ def ball_loss(noise: BallNoise, sensitivity: float | Fraction) -> BallLoss:
     ratio = distance / Fraction(noise.scale) / 2
     half = float(ratio) * math.sqrt(noise.dimension) if ratio < 1e4 else math.inf
     if not 1e-150 < half < 1e4:
-        raise AccountingError(f"The ball law is judged for largest losses up to 20,000, not {2.0 * half:.3g}.")
+        raise AccountingError(
+            f"The ball law is judged for largest losses up to 20,000, not {2.0 * half:.3g}."
+        )
     return BallLoss(half * (1.0 + 8.0 * ULP), noise.dimension)

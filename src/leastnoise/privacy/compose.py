@@ -101,7 +101,9 @@ class Window:
         """Σ_{s>ε} q e^(−θ(s−ε)) (1 − e^(ε−s)), the sum starting at `index`."""
         discounted, gained = self._sums
         gap = max(self.pitch * (self.first + index) - epsilon, 0.0)
-        return math.exp(-self.theta * gap) * (float(gained[index]) - math.expm1(-gap) * float(discounted[index]))
+        return math.exp(-self.theta * gap) * (
+            float(gained[index]) - math.expm1(-gap) * float(discounted[index])
+        )
 
     def _weight_above(self) -> float:
         """What an error of 1 at every point above ε comes to, at most: Σ_k e^(−θx_k) (1 − e^(−x_k)), x_k in (kh, (k+1)h].
@@ -112,7 +114,10 @@ class Window:
         flat = size * -math.expm1(-h * size)
         if self.theta * h < 1e-12:
             return flat
-        return min(flat, -math.expm1(-h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h)))
+        return min(
+            flat,
+            -math.expm1(-h) / (-math.expm1(-self.theta * h) * -math.expm1(-(self.theta + 1.0) * h)),
+        )
 
     def _wrapped(self, epsilon: float) -> float:
         """Bound on what mass from below the window adds to the sums above ε, W being the window's width.
@@ -122,7 +127,9 @@ class Window:
         fall = self.theta * self.pitch * self.tilted.size
         if fall < 1.0:
             return self.lost_below
-        log_untilted = -fall - math.log(-math.expm1(-fall)) - (self.log_scale - self.theta * epsilon)
+        log_untilted = (
+            -fall - math.log(-math.expm1(-fall)) - (self.log_scale - self.theta * epsilon)
+        )
         return min(self.lost_below, math.exp(min(log_untilted, 0.0)))
 
     def log_delta(self, epsilon: float, *, upper: bool) -> float:
@@ -139,7 +146,9 @@ class Window:
             beyond = self.lost_above * math.exp(-self.theta * max(self.high - at, 0.0))
             total = (value + error + beyond) * (1.0 + rounding)
         else:
-            total = (value - error - self.lost_above - self._wrapped(at)) * (1.0 - min(rounding, 1.0))
+            total = (value - error - self.lost_above - self._wrapped(at)) * (
+                1.0 - min(rounding, 1.0)
+            )
         if math.isnan(total):  # never known to have happened; certifies nothing
             return 0.0 if upper else -math.inf
         return self.log_scale - self.theta * at + math.log(total) if total > 0 else -math.inf
@@ -171,7 +180,13 @@ def saddle_for_delta(parts: Parts, delta: float) -> Saddle:
         k, mean, variance = cumulants(parts, theta)
         if not variance > 0:
             return -math.inf
-        return k - theta * mean - math.log(theta * (1 + theta)) - 0.5 * math.log(2 * math.pi * variance) - math.log(delta)
+        return (
+            k
+            - theta * mean
+            - math.log(theta * (1 + theta))
+            - 0.5 * math.log(2 * math.pi * variance)
+            - math.log(delta)
+        )
 
     return _saddle(parts, _tilt(parts, excess))
 
@@ -223,7 +238,10 @@ def _below_largest(parts: Parts, theta: float) -> float:
 
 def exactly(parts: Parts) -> TableLoss | None:
     """The composed loss as a table of every sum of losses, where there are few enough; None otherwise."""
-    if any(not isinstance(loss, TableLoss) for loss, _ in parts) or sum(count for _, count in parts) > _MOST_EXACT_RELEASES:
+    if (
+        any(not isinstance(loss, TableLoss) for loss, _ in parts)
+        or sum(count for _, count in parts) > _MOST_EXACT_RELEASES
+    ):
         return None
     if _surely_many_sums(parts):
         return None
@@ -239,7 +257,9 @@ def exactly(parts: Parts) -> TableLoss | None:
 def _surely_many_sums(parts: Parts) -> bool:
     """Whether the first two releases alone have too many sums of losses, from a sample of the losses: merging equal ones, as a
     designed law's are thousands, takes as long as the rest of the judge's work."""
-    two = [loss for loss, count in parts for _ in range(min(count, 2)) if isinstance(loss, TableLoss)][:2]
+    two = [
+        loss for loss, count in parts for _ in range(min(count, 2)) if isinstance(loss, TableLoss)
+    ][:2]
     if len(two) < 2 or two[0].loss.size * two[1].loss.size <= _MOST_SUMS:
         return False
     sample = two[0].loss[:: max(1, two[0].loss.size // 64)]
@@ -249,13 +269,19 @@ def _surely_many_sums(parts: Parts) -> bool:
 def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> float:
     """The grid pitch at which splitting raises ε by about `accuracy`·ε: it adds a variance of about h²/6 a release, and with it
     (θ+1)/2 of that to ε. One kind of bounded loss gets a grid on which its largest loss is a point and not split."""
-    releases = _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
+    releases = (
+        _below_largest(parts, saddle.theta) if len(parts) == 1 else sum(count for _, count in parts)
+    )
     if saddle.theta == 0.0:  # the sum lies above ε on average, and its own place is what matters
         epsilon = max(epsilon, saddle.centre)
     # The deviation of the plain sum, not of the tilted one, which rare large losses can make many times ε.
     spread = math.sqrt(cumulants(parts, 0.0)[2])
-    pitch = math.sqrt(12.0 * accuracy * max(epsilon, 1e-3 * spread) / (max(releases, 0.1) * (saddle.theta + 1.0)))
-    coarser = max(1.0, math.sqrt(accuracy / DEFAULT_ACCURACY))  # where the number of grid points forces a lower accuracy
+    pitch = math.sqrt(
+        12.0 * accuracy * max(epsilon, 1e-3 * spread) / (max(releases, 0.1) * (saddle.theta + 1.0))
+    )
+    coarser = max(
+        1.0, math.sqrt(accuracy / DEFAULT_ACCURACY)
+    )  # where the number of grid points forces a lower accuracy
     # Where single losses are heavy a kink of the profile is moved by up to a pitch, so the pitch itself is kept small too.
     is_smooth = all(loss.heaviest < LIGHT for loss, _ in parts)
     kink = coarser * max(_KINK * epsilon, (1e-3 if is_smooth else 3e-5) * spread)
@@ -281,7 +307,9 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     counts = [count for _, count in parts]
     below, above = _reach(grids, counts, saddle)
     if not (below + above) / pitch < 2.0 * most_points:
-        raise AccountingError(f"Composing {sum(counts)} releases needs more than {most_points} grid points.")
+        raise AccountingError(
+            f"Composing {sum(counts)} releases needs more than {most_points} grid points."
+        )
     size = fft.next_fast_len(math.ceil((below + above) / pitch) + 8, real=True)
     if size > most_points:
         raise AccountingError(
@@ -293,7 +321,9 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     smallest = np.ones(size // 2 + 1)
     coefficient_error = 0.0
     for grid, count in zip(grids, counts, strict=True):
-        folded = np.bincount(grid.index % size, weights=grid.tilted, minlength=size).astype(np.float64, copy=False)
+        folded = np.bincount(grid.index % size, weights=grid.tilted, minlength=size).astype(
+            np.float64, copy=False
+        )
         one = fft.rfft(folded)
         size_of_one = np.abs(one)
         spectrum *= _power(one, size_of_one, count)
@@ -304,10 +334,16 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
     # |∏(a+e) − ∏a| ≤ Σ count·|e|·|∏a|/|a| to first order; the factor 2 covers the rest while Σ count·|e| is below |a|/2, and where
     # it is not, both products of two factors or more are below (3 Σ count·|e|)².
     if coefficient_error > 0.01:
-        raise AccountingError(f"Floating-point error of {sum(counts)} compositions cannot be bounded; use fewer grid points.")
+        raise AccountingError(
+            f"Floating-point error of {sum(counts)} compositions cannot be bounded; use fewer grid points."
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         leverage = np.where(smallest > 0, np.minimum(size_of / smallest, 1.0), 1.0)
-    point_error = (2.0 * coefficient_error * float(np.sum(leverage)) + unit * float(np.sum(size_of))) * 2.0 / size
+    point_error = (
+        (2.0 * coefficient_error * float(np.sum(leverage)) + unit * float(np.sum(size_of)))
+        * 2.0
+        / size
+    )
     point_error += _NEGLIGIBLE * len(counts) + 10.0 * coefficient_error**2
     window = Window(
         pitch=pitch,
@@ -321,10 +357,14 @@ def compose(parts: Parts, saddle: Saddle, pitch: float, most_points: int) -> tup
         centre=saddle.centre,
         releases=sum(counts),
         loss_error=sum(count * (table.loss_rounding + _SNAP * pitch) for table, count in tables),
-        mass_error=sum(count * (table.mass_error + ULP * table.loss.size) for table, count in tables),
+        mass_error=sum(
+            count * (table.mass_error + ULP * table.loss.size) for table, count in tables
+        ),
     )
     both = zip(tables, parts, strict=True)
-    truncated = sum(count * max(table.infinite - loss.infinite, 0.0) for (table, count), (loss, _) in both)
+    truncated = sum(
+        count * max(table.infinite - loss.infinite, 0.0) for (table, count), (loss, _) in both
+    )
     return window, truncated
 
 
@@ -351,9 +391,13 @@ class _Grid:
     def of(table: TableLoss, pitch: float, theta: float) -> _Grid:
         """Connect-the-Dots: a loss ℓ between grid points gives (1 − e^(−(ℓ−lower)))/(1 − e^(−h)) of its mass to the upper one."""
         if not table.spread / pitch < 1e15:
-            raise AccountingError(f"A loss of {table.spread:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
+            raise AccountingError(
+                f"A loss of {table.spread:.3g} cannot be put on a grid of pitch {pitch:.3g}."
+            )
         if theta * pitch > _STEEPEST_STEP:
-            raise AccountingError(f"A tilt of {theta:.3g} cannot be put on a grid of pitch {pitch:.3g}.")
+            raise AccountingError(
+                f"A tilt of {theta:.3g} cannot be put on a grid of pitch {pitch:.3g}."
+            )
         lower = np.floor(table.loss / pitch)
         part = np.clip(table.loss - lower * pitch, 0.0, pitch)
         over = part > (1.0 - _SNAP) * pitch
@@ -365,10 +409,14 @@ class _Grid:
         top = float(tilt.max()) if np.isfinite(tilt.max()) else 0.0
         base = np.exp(tilt - top)
         index = np.concatenate([lower, lower + 1.0]).astype(np.int64)
-        points, weights = _added_up(index, np.concatenate([base * down, base * up * math.exp(theta * pitch)]))
+        points, weights = _added_up(
+            index, np.concatenate([base * down, base * up * math.exp(theta * pitch)])
+        )
         total = float(weights.sum())
         if not total > 0:
-            raise AccountingError("A release has no finite privacy loss: the shifted law shares no point with the law.")
+            raise AccountingError(
+                "A release has no finite privacy loss: the shifted law shares no point with the law."
+            )
         weights = weights / total
         held = weights > 0
         return _Grid(points[held], weights[held], top + math.log(total), pitch)
@@ -389,7 +437,9 @@ def _added_up(index: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int
     low = int(index.min())
     span = int(index.max()) - low + 1
     if span <= 8 * index.size:
-        return np.arange(low, low + span), np.asarray(np.bincount(index - low, weights=weights), dtype=np.float64)
+        return np.arange(low, low + span), np.asarray(
+            np.bincount(index - low, weights=weights), dtype=np.float64
+        )
     order = np.argsort(index, kind="stable")
     index, weights = index[order], weights[order]
     starts = np.flatnonzero(np.concatenate([[True], np.diff(index) > 0]))
@@ -406,7 +456,9 @@ def _discretised(loss: SingleLoss, saddle: Saddle, pitch: float, most_points: in
         reach = 17.0 * math.sqrt(loss.cumulants(0.0)[2])
         low, high = loss.cumulants(0.0)[1] - reach, loss.cumulants(saddle.theta)[1] + reach
     if (high - low) / pitch > most_points:
-        raise AccountingError(f"One release needs more than {most_points} grid points of pitch {pitch:.3g}.")
+        raise AccountingError(
+            f"One release needs more than {most_points} grid points of pitch {pitch:.3g}."
+        )
     return loss.table(pitch, low, high)
 
 
@@ -415,10 +467,20 @@ def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tup
     reaches = []
     for sign in (-1.0, 1.0):
         bounds = [
-            (sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True)) + _WRAP) / tau
+            (
+                sum(
+                    count * grid.log_moment(sign * tau)
+                    for grid, count in zip(grids, counts, strict=True)
+                )
+                + _WRAP
+            )
+            / tau
             for tau in _chernoff_rates(saddle)
         ]
-        farthest = sum(c * int(g.index[-1 if sign > 0 else 0]) * g.pitch for g, c in zip(grids, counts, strict=True))
+        farthest = sum(
+            c * int(g.index[-1 if sign > 0 else 0]) * g.pitch
+            for g, c in zip(grids, counts, strict=True)
+        )
         reach = min(min(bounds) - sign * saddle.centre, sign * (farthest - saddle.centre))
         reaches.append(max(reach, 0.0) + 4.0 * grids[0].pitch)
     below, above = reaches
@@ -430,13 +492,19 @@ def _reach(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle) -> tup
     return below, above
 
 
-def _outside(grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, end: float, sign: float) -> float:
+def _outside(
+    grids: Sequence[_Grid], counts: Sequence[int], saddle: Saddle, end: float, sign: float
+) -> float:
     """Chernoff bound on the tilted mass above (sign 1) or below (sign −1) the window's end."""
-    farthest = sum(c * int(g.index[-1 if sign > 0 else 0]) * g.pitch for g, c in zip(grids, counts, strict=True))
+    farthest = sum(
+        c * int(g.index[-1 if sign > 0 else 0]) * g.pitch
+        for g, c in zip(grids, counts, strict=True)
+    )
     if sign * (farthest - end) <= 0.0:
         return 0.0
     exponents = [
-        sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True)) - sign * tau * end
+        sum(count * grid.log_moment(sign * tau) for grid, count in zip(grids, counts, strict=True))
+        - sign * tau * end
         for tau in _chernoff_rates(saddle)
     ]
     return math.exp(min(min(exponents), 0.0))

@@ -10,11 +10,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leastnoise.errors import AccountingError, InvalidParameterError, non_negative, open_unit, positive_integer
+from leastnoise.errors import (
+    AccountingError,
+    InvalidParameterError,
+    non_negative,
+    open_unit,
+    positive_integer,
+)
 from leastnoise.noise import Noise
 from leastnoise.privacy import compose as composition
 from leastnoise.privacy.compose import Parts, Saddle, Settings, Window
-from leastnoise.privacy.single import LOSS_ROUNDING, SMALLEST, ULP, GaussianLoss, SingleLoss, TableLoss, WorstOf
+from leastnoise.privacy.single import (
+    LOSS_ROUNDING,
+    SMALLEST,
+    ULP,
+    GaussianLoss,
+    SingleLoss,
+    TableLoss,
+    WorstOf,
+)
 from leastnoise.privacy.tables import single_loss
 
 DEFAULT = Settings()
@@ -57,7 +71,11 @@ class PrivacyLoss:
         if isinstance(other, PrivacyLoss):
             return replace(self, parts=_joined(self.parts + other.parts))
         if isinstance(other, Noise):
-            raise InvalidParameterError("n", other, "to be a positive integer, or a PrivacyLoss such as PrivacyLoss.of(noise)")
+            raise InvalidParameterError(
+                "n",
+                other,
+                "to be a positive integer, or a PrivacyLoss such as PrivacyLoss.of(noise)",
+            )
         n = positive_integer("n", other)
         return replace(self, parts=_joined(tuple((loss, count * n) for loss, count in self.parts)))
 
@@ -91,29 +109,44 @@ class PrivacyLoss:
             return math.inf
         # No release can lose more than its largest loss: at their sum δ is the mass of infinite loss, and that is below `delta`.
         if (loss := self._exact) is not None:
-            return _least(lambda e: float(loss.profile(e)) <= delta, self._highest, never=self._highest)
+            return _least(
+                lambda e: float(loss.profile(e)) <= delta, self._highest, never=self._highest
+            )
         if self._certain_at_zero <= delta - self._infinite:
             return 0.0
         found = min(self._without_top(delta)._composed_epsilon(delta), self._highest)
         if found == math.inf:
-            raise AccountingError(f"The accountant did not settle on an epsilon for delta={delta!r}.")
+            raise AccountingError(
+                f"The accountant did not settle on an epsilon for delta={delta!r}."
+            )
         return found
 
     def _without_top(self, delta: float) -> PrivacyLoss:
         """The same releases, their highest losses counted as infinite as far as that costs next to nothing of δ."""
         # A share of what δ leaves beside the mass of infinite loss: a share of δ itself could be more than that.
-        spare = self.settings.accuracy * max(delta - self._infinite, 0.0) / sum(count for _, count in self.parts)
-        trimmed = tuple(
-            (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count) for loss, count in self.parts
+        spare = (
+            self.settings.accuracy
+            * max(delta - self._infinite, 0.0)
+            / sum(count for _, count in self.parts)
         )
-        return self if all(a is b for (a, _), (b, _) in zip(trimmed, self.parts, strict=True)) else replace(self, parts=trimmed)
+        trimmed = tuple(
+            (loss.without_top(spare) if isinstance(loss, (TableLoss, WorstOf)) else loss, count)
+            for loss, count in self.parts
+        )
+        return (
+            self
+            if all(a is b for (a, _), (b, _) in zip(trimmed, self.parts, strict=True))
+            else replace(self, parts=trimmed)
+        )
 
     def _composed_epsilon(self, delta: float) -> float:
         """The least ε certified by a window around it; +inf where the windows that were tried certify nothing."""
         budget = delta - self._infinite
         saddle = composition.saddle_for_delta(self.parts, budget)
         if saddle.centre >= (1.0 - self.settings.accuracy) * self._highest:
-            return self._highest  # no grid tells the two apart: two sphere laws at δ = 1e-20 are 1e-10 below it
+            return (
+                self._highest
+            )  # no grid tells the two apart: two sphere laws at δ = 1e-20 are 1e-10 below it
         best, guess = math.inf, saddle.centre
         for _ in range(_TRIES):
             window, truncated = self._window(self.parts, saddle, guess, self.settings.accuracy)
@@ -156,7 +189,9 @@ class PrivacyLoss:
         log_delta = window.log_delta(epsilon, upper=True)
         return min(self._infinite + truncated + max(math.exp(min(log_delta, 0.0)), SMALLEST), 1.0)
 
-    def _window(self, parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> tuple[Window, float]:
+    def _window(
+        self, parts: Parts, saddle: Saddle, epsilon: float, accuracy: float
+    ) -> tuple[Window, float]:
         """The composed loss near `epsilon`, to the wanted accuracy or the best the number of grid points allows."""
         for attempt in range(_COARSER):
             pitch = composition.pitch_for(parts, saddle, epsilon, accuracy * 4.0**attempt)
@@ -173,9 +208,13 @@ class PrivacyLoss:
         if upper == 0.0:
             return 0.0
         if not math.isfinite(upper):
-            return math.inf if self._certainly_infinite > delta else self._beside_infinite_lower(delta)
+            return (
+                math.inf if self._certainly_infinite > delta else self._beside_infinite_lower(delta)
+            )
         if (loss := self._exact) is not None:
-            return _least(lambda e: float(loss.profile_lower(e)) <= delta, self._highest) * (1.0 - 1e-12)
+            return _least(lambda e: float(loss.profile_lower(e)) <= delta, self._highest) * (
+                1.0 - 1e-12
+            )
         return self._without_top(delta)._composed_epsilon_lower(delta, upper)
 
     def _beside_infinite_lower(self, delta: float) -> float:
@@ -193,7 +232,9 @@ class PrivacyLoss:
         if found is None:
             return 0.0
         window, kind = found
-        delta -= replace(self, parts=tuple(kind))._certainly_infinite  # what is left for the finite losses of this adversary
+        delta -= replace(
+            self, parts=tuple(kind)
+        )._certainly_infinite  # what is left for the finite losses of this adversary
         # Walk down from the upper bound until δ is certainly above, then narrow.
         high, step = upper, 4.0 * window.pitch
         low = upper - step
@@ -220,7 +261,9 @@ class PrivacyLoss:
         found = trimmed._lower_window(epsilon)
         if found is None:
             return certain
-        of_one = replace(self, parts=tuple(found[1]))._certainly_infinite  # of the adversary whose finite losses are counted
+        of_one = replace(
+            self, parts=tuple(found[1])
+        )._certainly_infinite  # of the adversary whose finite losses are counted
         return max(of_one + trimmed._lower_delta_at(epsilon, *found), certain)
 
     def _lower_window(self, epsilon: float) -> tuple[Window, Parts] | None:
@@ -231,7 +274,9 @@ class PrivacyLoss:
         kind = tuple((_worst_table(loss, saddle.theta), count) for loss, count in self.parts)
         moved = composition.saddle_for_epsilon(kind, epsilon)
         try:
-            return self._window(kind, moved, epsilon, self.settings.accuracy * _LOWER_PITCH**2)[0], kind
+            return self._window(kind, moved, epsilon, self.settings.accuracy * _LOWER_PITCH**2)[
+                0
+            ], kind
         except AccountingError:
             return None
 
@@ -239,7 +284,9 @@ class PrivacyLoss:
         """δ(ε) ≥ δ̂(ε+λ) − Pr[the splitting steps exceed λ and S is above ε], see the package docstring; of the finite losses alone,
         to which the mass of infinite loss adds."""
         # One kind of loss is put on the grid's own points; of several, those without a table are split once before.
-        h = window.pitch * (1.0 if len(kind) == 1 or all(isinstance(loss, TableLoss) for loss, _ in kind) else 2.0)
+        h = window.pitch * (
+            1.0 if len(kind) == 1 or all(isinstance(loss, TableLoss) for loss, _ in kind) else 2.0
+        )
         n = window.releases
         drift = n * h * h / 8.0
         chernoff = window.log_scale - window.theta * epsilon
@@ -263,7 +310,12 @@ class PrivacyLoss:
             return self.parts[0][0]
         if all(isinstance(loss, TableLoss) and loss.spread == 0.0 for loss, _ in self.parts):
             # Only unbounded losses: the rest reveals nothing, however often.
-            return TableLoss(np.zeros(1), np.zeros(1), self._infinite, raised=self._infinite - self._certainly_infinite)
+            return TableLoss(
+                np.zeros(1),
+                np.zeros(1),
+                self._infinite,
+                raised=self._infinite - self._certainly_infinite,
+            )
         return composition.exactly(self.parts)
 
     @property
@@ -278,7 +330,10 @@ class PrivacyLoss:
     def _highest(self) -> float:
         """The largest finite total loss, rounded up."""
         total = sum(count * max(loss.largest, 0.0) for loss, count in self.parts)
-        error = sum(count * getattr(loss, "loss_rounding", LOSS_ROUNDING * (1.0 + abs(loss.largest))) for loss, count in self.parts)
+        error = sum(
+            count * getattr(loss, "loss_rounding", LOSS_ROUNDING * (1.0 + abs(loss.largest)))
+            for loss, count in self.parts
+        )
         return total * (1.0 + 1e-12) + error
 
     @property
@@ -310,14 +365,20 @@ def _joined(parts: tuple[tuple[SingleLoss, int], ...]) -> tuple[tuple[SingleLoss
             _, before = counts.get(id(loss), (loss, 0))
             counts[id(loss)] = (loss, before + count)
     joined = tuple(counts.values())
-    return (*joined, (GaussianLoss(math.sqrt(math.fsum(squares)) * (1.0 + 4 * ULP)), 1)) if squares else joined
+    return (
+        (*joined, (GaussianLoss(math.sqrt(math.fsum(squares)) * (1.0 + 4 * ULP)), 1))
+        if squares
+        else joined
+    )
 
 
 def _worst_table(loss: SingleLoss, theta: float) -> SingleLoss:
     return loss.worst(theta) if isinstance(loss, WorstOf) else loss
 
 
-def _least(fits: Callable[[float], bool], highest: float, low: float = 0.0, never: float | None = None) -> float:
+def _least(
+    fits: Callable[[float], bool], highest: float, low: float = 0.0, never: float | None = None
+) -> float:
     """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-12 relative; `never` (or
     `highest`) if it does not hold at `highest`. Otherwise the returned value satisfies the condition."""
     if fits(low):

@@ -33,7 +33,9 @@ def renyi_divergence(noise: Noise, order: float, sensitivity: float = 1.0) -> fl
     >>> renyi_divergence(gaussian(2.0), order=4.0, sensitivity=1.0)  # α s²/(2σ²)
     0.5000000000000...
     """
-    if isinstance(order, bool) or not (isinstance(order, (int, float, np.floating, np.integer)) and order >= 1.0):
+    if isinstance(order, bool) or not (
+        isinstance(order, (int, float, np.floating, np.integer)) and order >= 1.0
+    ):
         raise InvalidParameterError("order", order, "to be at least 1 (or inf)")
     return loss_divergence(single_loss(noise, sensitivity), float(order))
 
@@ -47,7 +49,11 @@ def loss_divergence(loss: SingleLoss, order: float) -> float:
     if isinstance(loss, WorstOf):
         return max(table_divergence(table, order) for table in loss.tables)
     if isinstance(loss, BallLoss):
-        return loss.largest * (1.0 + _ROUNDING) if order > SHARPEST else table_divergence(loss.nodes(order), order)
+        return (
+            loss.largest * (1.0 + _ROUNDING)
+            if order > SHARPEST
+            else table_divergence(loss.nodes(order), order)
+        )
     return table_divergence(loss, order)
 
 
@@ -59,7 +65,9 @@ def table_divergence(table: TableLoss, order: float) -> float:
         return table.largest * (1.0 + _ROUNDING) + table.loss_rounding
     above = order - 1.0
     if above * table.spread > 600.0:
-        return (table.cumulants(above)[0] + table.mass_error) / above * (1.0 + _ROUNDING) + table.loss_rounding
+        return (table.cumulants(above)[0] + table.mass_error) / above * (
+            1.0 + _ROUNDING
+        ) + table.loss_rounding
     # With ρ = P/Q: (g − 1)/(α(α−1)) = Σ q φ(ρ), φ(ρ) = (ρ^α − 1 − α(ρ−1))/(α(α−1)) ≥ 0: no cancellation, smooth as α → 1.
     excess = float(np.sum(_excess(table, order))) + _left_out(table) / order
     excess *= 1.0 + table.mass_error + ULP * table.loss.size
@@ -74,9 +82,18 @@ def _excess(table: TableLoss, order: float) -> Floats:
     """q φ(e^ℓ) for each loss ℓ: (p·(e^((α−1)ℓ) − 1)/(α−1) − (p − q))/α, near 0 by the series
     φ = ℓ²/2·(1 + (α+1)ℓ/3 + (α²+α+1)ℓ²/12 + …)."""
     loss, p, above = table.loss, np.exp(table.log_p), order - 1.0
-    slope = loss if above == 0.0 else np.expm1(above * loss) / above  # tends to `loss`, so nothing cancels as α → 1
-    q = np.exp(table.log_p - loss)  # not p·e^−ℓ: where p is below the smallest float, q may be near 1
-    exact = np.where(loss > -_STEEP, p * (slope + np.expm1(-np.maximum(loss, -_STEEP))), p * slope + (q - p)) / order
+    slope = (
+        loss if above == 0.0 else np.expm1(above * loss) / above
+    )  # tends to `loss`, so nothing cancels as α → 1
+    q = np.exp(
+        table.log_p - loss
+    )  # not p·e^−ℓ: where p is below the smallest float, q may be near 1
+    exact = (
+        np.where(
+            loss > -_STEEP, p * (slope + np.expm1(-np.maximum(loss, -_STEEP))), p * slope + (q - p)
+        )
+        / order
+    )
     near = np.where(np.abs(loss) * order < 2e-3, loss, 0.0)
     a = order
     series = (
@@ -124,7 +141,9 @@ def _laplace(ratio: float, order: float) -> float:
     return float(np.logaddexp(first, second)) / (order - 1.0)
 
 
-def epsilon_from_renyi(divergence: float, order: float, delta: float, conversion: Conversion = "improved") -> float:
+def epsilon_from_renyi(
+    divergence: float, order: float, delta: float, conversion: Conversion = "improved"
+) -> float:
     """ε at `delta` from the divergence of ONE order.
 
     "moments": divergence + log(1/δ)/(α−1) (Prop. 2.4). "improved": divergence + log(1 − 1/α) − log(αδ)/(α−1) (Balle et al. 2020;
@@ -147,12 +166,20 @@ def epsilon_from_renyi(divergence: float, order: float, delta: float, conversion
     if conversion != "improved":
         raise InvalidParameterError("conversion", conversion, "to be 'moments' or 'improved'")
     # log((α−1)/α), not log1p(−1/α): α − 1 has no error, 1 − 1/α has one of 1e-16/(α−1) of itself.
-    improved = divergence + math.log((order - 1.0) / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
+    improved = (
+        divergence
+        + math.log((order - 1.0) / order)
+        - (math.log(delta) + math.log(order)) / (order - 1.0)
+    )
     return max(min(classic, improved + rounding), 0.0)
 
 
 def moments_epsilon(
-    noise: Noise, delta: float, sensitivity: float = 1.0, compositions: int = 1, conversion: Conversion = "moments"
+    noise: Noise,
+    delta: float,
+    sensitivity: float = 1.0,
+    compositions: int = 1,
+    conversion: Conversion = "moments",
 ) -> tuple[float, float]:
     """(ε, order): the moments accountant, the least ε over all orders after `compositions` releases (Prop. 2.3 and 2.4).
 
@@ -163,14 +190,20 @@ def moments_epsilon(
 
     def value(log_order: float) -> float:
         order = 1.0 + math.exp(log_order)
-        return epsilon_from_renyi(n * loss_divergence(loss, order) * (1.0 + ULP), order, delta, conversion)
+        return epsilon_from_renyi(
+            n * loss_divergence(loss, order) * (1.0 + ULP), order, delta, conversion
+        )
 
     grid = np.linspace(math.log(1e-3), math.log(1e5), 60)
     values = [value(x) for x in grid]
     best = int(np.argmin(values))
     if not math.isfinite(values[best]):
-        raise AccountingError("The Rényi divergence is infinite at every order: the law has bounded support.")
+        raise AccountingError(
+            "The Rényi divergence is infinite at every order: the law has bounded support."
+        )
     around = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-    found = optimize.minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 1e-9})
+    found = optimize.minimize_scalar(
+        value, bounds=around, method="bounded", options={"xatol": 1e-9}
+    )
     log_order = float(found.x) if found.fun < values[best] else float(grid[best])
     return value(log_order), 1.0 + math.exp(log_order)

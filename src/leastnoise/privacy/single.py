@@ -77,7 +77,9 @@ class TableLoss:
         moved = np.asarray(epsilon, dtype=np.float64) - self.loss_rounding
         finite = self._finite_profile(moved)
         # What underflows is not nothing.
-        some = np.where(np.asarray(epsilon) < self.largest + self.loss_rounding, self._underflow, 0.0)
+        some = np.where(
+            np.asarray(epsilon) < self.largest + self.loss_rounding, self._underflow, 0.0
+        )
         total = finite * (1.0 + self._sum_rounding) + some + self.infinite * (1.0 + 4.0 * ULP)
         return np.asarray(total, dtype=np.float64)
 
@@ -90,7 +92,9 @@ class TableLoss:
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         """δ(ε), rounded down."""
         moved = np.asarray(epsilon, dtype=np.float64) + self.loss_rounding
-        total = (self._finite_profile(moved) + self.infinite) * (1.0 - self._sum_rounding) - self.raised * (1.0 + 1e-9)
+        total = (self._finite_profile(moved) + self.infinite) * (
+            1.0 - self._sum_rounding
+        ) - self.raised * (1.0 + 1e-9)
         return np.asarray(np.maximum(total - self._underflow, 0.0), dtype=np.float64)
 
     @property
@@ -105,7 +109,11 @@ class TableLoss:
     @cached_property
     def loss_rounding(self) -> float:
         """How far a loss may be from its exact value."""
-        return LOSS_ROUNDING * (self.releases + self.spread) if self.loss_error is None else self.loss_error
+        return (
+            LOSS_ROUNDING * (self.releases + self.spread)
+            if self.loss_error is None
+            else self.loss_error
+        )
 
     def _finite_profile(self, epsilon: Floats) -> Floats:
         """A sum of positive terms: over the gaps between losses above ε, (Q-mass above)·(rise of e^ε)."""
@@ -181,7 +189,9 @@ class TableLoss:
             return self
         p = np.exp(self.log_p)
         bins = np.clip((self.loss * (_TOP_BINS / top)).astype(np.int64), -1, _TOP_BINS - 1) + 1
-        above = np.cumsum(np.bincount(bins, weights=p, minlength=_TOP_BINS + 1)[::-1])[::-1]  # of a bin and all higher ones
+        above = np.cumsum(np.bincount(bins, weights=p, minlength=_TOP_BINS + 1)[::-1])[
+            ::-1
+        ]  # of a bin and all higher ones
         first = int(np.argmax(np.append(above, 0.0) <= mass * (1.0 - self._sum_rounding)))
         kept = bins < max(first, 1)
         if not np.any(kept) or float(np.max(self.loss[kept])) > _HARDLY_FALLEN * top:
@@ -209,14 +219,20 @@ class TableLoss:
         last = np.append(np.flatnonzero(starts)[1:], loss.size) - 1
         top = np.maximum.reduceat(log_p, np.flatnonzero(starts))
         total = np.bincount(group, weights=np.exp(log_p - top[group]))
-        return replace(self, loss=loss[last], log_p=top + np.log(total), loss_error=self.loss_rounding + width)
+        return replace(
+            self, loss=loss[last], log_p=top + np.log(total), loss_error=self.loss_rounding + width
+        )
 
     def followed_by(self, other: TableLoss) -> TableLoss:
         """The loss of a release of this and one of `other`: every sum of two losses. Meant for small tables."""
         return TableLoss(
             np.add.outer(self.loss, other.loss).ravel(),
             np.add.outer(self.log_p, other.log_p).ravel(),
-            min((self.infinite + other.infinite - self.infinite * other.infinite) * (1.0 + 4.0 * ULP), 1.0),
+            min(
+                (self.infinite + other.infinite - self.infinite * other.infinite)
+                * (1.0 + 4.0 * ULP),
+                1.0,
+            ),
             self.deviation + other.deviation,
             self.releases + other.releases,
             self.raised + other.raised + 8.0 * ULP * (self.infinite + other.infinite),
@@ -246,7 +262,9 @@ class GaussianLoss:
         with np.errstate(over="ignore", under="ignore"):
             bell = np.exp(-(np.maximum(u * (1.0 - 8.0 * ULP) - 8.0 * ULP * self.mu, 0.0) ** 2))
         crude = self.mu / math.sqrt(2.0 * math.pi) * bell * (1.0 + 8.0 * ULP) + 4.0 * SMALLEST
-        return np.asarray(np.minimum(np.minimum(bound, np.where(epsilon >= 0, crude, 1.0)), 1.0), dtype=np.float64)
+        return np.asarray(
+            np.minimum(np.minimum(bound, np.where(epsilon >= 0, crude, 1.0)), 1.0), dtype=np.float64
+        )
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         exact, relative, absolute, _ = self._profile(np.asarray(epsilon, dtype=np.float64))
@@ -260,12 +278,23 @@ class GaussianLoss:
             v = (epsilon / self.mu + 0.5 * self.mu) / math.sqrt(2.0)
             bell = np.exp(-u * u)
             # v < 0 only for ε < −μ²/2; then e^ε is small and erfc(v) at most 2.
-            second = np.where(v >= 0, bell * special.erfcx(np.maximum(v, 0.0)), np.exp(np.minimum(epsilon, 0.0)) * special.erfc(v))
+            second = np.where(
+                v >= 0,
+                bell * special.erfcx(np.maximum(v, 0.0)),
+                np.exp(np.minimum(epsilon, 0.0)) * special.erfc(v),
+            )
             first = np.where(u > 0, bell * special.erfcx(np.maximum(u, 0.0)), special.erfc(u))
             size = np.abs(epsilon) / self.mu + self.mu
             relative = np.minimum(16.0 * ULP * (1.0 + (1.0 + size) / self.mu + size * size), 1.0)
-        absolute = np.where(u > 0, 4.0 * SMALLEST, 8.0 * ULP)  # at least the rounding below the normal range of floats
-        return np.asarray(0.5 * (first - second)), np.asarray(relative), np.asarray(absolute), np.asarray(u)
+        absolute = np.where(
+            u > 0, 4.0 * SMALLEST, 8.0 * ULP
+        )  # at least the rounding below the normal range of floats
+        return (
+            np.asarray(0.5 * (first - second)),
+            np.asarray(relative),
+            np.asarray(absolute),
+            np.asarray(u),
+        )
 
     def share_below_largest(self, theta: float) -> float:
         return 1.0
@@ -281,12 +310,16 @@ class GaussianLoss:
         on a cell of at most μ/4 leave a relative error below 2e-13 even 17 deviations out, and far less where the mass is.
         """
         if pitch > 0.25 * self.mu:
-            raise AccountingError(f"The grid pitch {pitch:.3g} is too coarse for a Gaussian loss of deviation {self.mu:.3g}.")
+            raise AccountingError(
+                f"The grid pitch {pitch:.3g} is too coarse for a Gaussian loss of deviation {self.mu:.3g}."
+            )
         first, last = math.floor(low / pitch), math.ceil(high / pitch)
         lower = pitch * np.arange(first, last)
         part = 0.5 * pitch * (1.0 + _NODES)
         z = (lower[:, None] + part - 0.5 * self.mu**2) / self.mu
-        density = np.exp(-0.5 * z * z) * (0.5 * pitch * _WEIGHTS / (self.mu * math.sqrt(2.0 * math.pi)))
+        density = np.exp(-0.5 * z * z) * (
+            0.5 * pitch * _WEIGHTS / (self.mu * math.sqrt(2.0 * math.pi))
+        )
         share = -np.expm1(-part) / -math.expm1(-pitch)
         up, down = density @ share, density @ (1.0 - share)
         p = np.zeros(lower.size + 1)
@@ -324,12 +357,17 @@ class LaplaceLoss:
         epsilon = np.asarray(epsilon, dtype=np.float64)
         inside = -np.expm1(np.minimum(0.5 * (epsilon - self.ratio * (1.0 + LOSS_ROUNDING)), 0.0))
         below = -np.expm1(np.minimum(epsilon, 0.0))
-        return np.asarray(np.where(epsilon >= -self.ratio, inside, below) * (1.0 + PROFILE_ROUNDING), dtype=np.float64)
+        return np.asarray(
+            np.where(epsilon >= -self.ratio, inside, below) * (1.0 + PROFILE_ROUNDING),
+            dtype=np.float64,
+        )
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
         epsilon = np.asarray(epsilon, dtype=np.float64)
         below_top = np.minimum(epsilon - self.ratio * (1.0 - LOSS_ROUNDING), 0.0)
-        exact = np.where(epsilon >= -self.ratio, -np.expm1(0.5 * below_top), -np.expm1(np.minimum(epsilon, 0.0)))
+        exact = np.where(
+            epsilon >= -self.ratio, -np.expm1(0.5 * below_top), -np.expm1(np.minimum(epsilon, 0.0))
+        )
         return np.asarray(exact * (1.0 - PROFILE_ROUNDING), dtype=np.float64)
 
     def share_below_largest(self, theta: float) -> float:
@@ -344,7 +382,9 @@ class LaplaceLoss:
         middle = self.ratio * _MANY_NODES
         density = np.log(0.25 * self.ratio * _MANY_WEIGHTS) + 0.5 * (middle - self.ratio)
         atoms = math.log(0.5) + np.array([0.0, -self.ratio])
-        return TableLoss(np.concatenate([[self.ratio, -self.ratio], middle]), np.concatenate([atoms, density]))
+        return TableLoss(
+            np.concatenate([[self.ratio, -self.ratio], middle]), np.concatenate([atoms, density])
+        )
 
     def table(self, pitch: float, low: float, high: float) -> TableLoss:
         """Connect-the-Dots on λ/n-multiples, n chosen so that the cells are at most `pitch` wide and ±λ are grid points."""
@@ -401,10 +441,15 @@ class WorstOf:
         return max(table.largest for table in self.tables)
 
     def profile(self, epsilon: ArrayLike) -> Floats:
-        return np.asarray(np.maximum.reduce([table.profile(epsilon) for table in self.tables]), dtype=np.float64)
+        return np.asarray(
+            np.maximum.reduce([table.profile(epsilon) for table in self.tables]), dtype=np.float64
+        )
 
     def profile_lower(self, epsilon: ArrayLike) -> Floats:
-        return np.asarray(np.maximum.reduce([table.profile_lower(epsilon) for table in self.tables]), dtype=np.float64)
+        return np.asarray(
+            np.maximum.reduce([table.profile_lower(epsilon) for table in self.tables]),
+            dtype=np.float64,
+        )
 
     @property
     def heaviest(self) -> float:
@@ -449,18 +494,33 @@ class WorstOf:
         with np.errstate(divide="ignore"):
             result = TableLoss(loss, np.log(p))
         back = result._finite_profile(grid)
-        scale = float(np.max(profile / np.maximum(back, np.finfo(np.float64).tiny), where=profile > 1e-200, initial=1.0))
-        scale = max(scale, (1.0 - self.infinite) / float(np.sum(p)))  # for ε < 0 the whole mass of P must be there
+        scale = float(
+            np.max(
+                profile / np.maximum(back, np.finfo(np.float64).tiny),
+                where=profile > 1e-200,
+                initial=1.0,
+            )
+        )
+        scale = max(
+            scale, (1.0 - self.infinite) / float(np.sum(p))
+        )  # for ε < 0 the whole mass of P must be there
         if not scale < 1.0 + 1e-4:
-            raise AccountingError("The worst profile over the shifts could not be put on a grid; use a coarser pitch.")
+            raise AccountingError(
+                "The worst profile over the shifts could not be put on a grid; use a coarser pitch."
+            )
         keep = p > 0
         infinite = self.infinite + (1e-200 if self.infinite > 0 else 0.0)
         log_p = np.log(p[keep]) + math.log(max(scale, 1.0))
-        return TableLoss(loss[keep], log_p, infinite, loss_error=self.loss_rounding, mass_error=1e-12)
+        return TableLoss(
+            loss[keep], log_p, infinite, loss_error=self.loss_rounding, mass_error=1e-12
+        )
 
     def _finite_envelope(self, epsilon: Floats) -> Floats:
         """The maximum of the profiles less the largest mass of infinite loss."""
-        parts = [table._finite_profile(epsilon) + (table.infinite - self.infinite) for table in self.tables]
+        parts = [
+            table._finite_profile(epsilon) + (table.infinite - self.infinite)
+            for table in self.tables
+        ]
         return np.asarray(np.maximum(np.maximum.reduce(parts), 0.0), dtype=np.float64)
 
 

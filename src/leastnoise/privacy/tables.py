@@ -61,7 +61,9 @@ def _in_range(ratio: float) -> float:
     """The sensitivity in units of the noise, where its square is a normal floating-point number: beyond, μ² = 0 would say that
     nothing is revealed."""
     if not _LEAST_RATIO < ratio < 1.0 / _LEAST_RATIO:
-        raise AccountingError(f"Noise is judged for sensitivities from 1e-150 to 1e150 times its own size, not {ratio:.3g} times.")
+        raise AccountingError(
+            f"Noise is judged for sensitivities from 1e-150 to 1e150 times its own size, not {ratio:.3g} times."
+        )
     return ratio
 
 
@@ -78,7 +80,9 @@ def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
     reach = _reach(noise, shift)
     log_h = noise.log_pmf(np.arange(reach + shift + 1)) - math.log(noise.total)
     if noise.is_monotone:
-        return _joint_table(noise, log_h, overlap.corner_pairs(noise.dimension, shift, reach + shift), reach, shift)
+        return _joint_table(
+            noise, log_h, overlap.corner_pairs(noise.dimension, shift, reach + shift), reach, shift
+        )
     filled, deviation = _with_centre_filled(noise, log_h)
     if deviation < _LARGEST_DEVIATION and is_non_increasing(filled):
         pairs = overlap.corner_pairs(noise.dimension, shift, reach + shift)
@@ -87,7 +91,13 @@ def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
         # at most a, the mass filled in, and counts as infinite.
         infinite = min(table.infinite * (1.0 + deviation) + deviation, 1.0)
         log_p = table.log_p + math.log1p(deviation)
-        return replace(table, log_p=log_p, infinite=infinite, deviation=deviation, raised=table.raised + deviation)
+        return replace(
+            table,
+            log_p=log_p,
+            infinite=infinite,
+            deviation=deviation,
+            raised=table.raised + deviation,
+        )
     choices = math.comb(shift + noise.dimension, noise.dimension) - 1
     if choices * (reach + shift) ** 2 > _MOST_WORK:
         raise AccountingError(
@@ -95,7 +105,12 @@ def lattice_loss(noise: LatticeNoise, shift: int) -> SingleLoss:
             "make it non-increasing."
         )
     vectors = overlap.box_shifts(noise.dimension, shift)
-    return WorstOf(tuple(_joint_table(noise, log_h, overlap.shifted_pairs(v, reach + shift), reach, shift) for v in vectors))
+    return WorstOf(
+        tuple(
+            _joint_table(noise, log_h, overlap.shifted_pairs(v, reach + shift), reach, shift)
+            for v in vectors
+        )
+    )
 
 
 def shift_tables(noise: LatticeNoise, shift: int) -> tuple[TableLoss, ...]:
@@ -134,7 +149,9 @@ def _line_table(noise: LatticeNoise, t: int) -> TableLoss:
     return TableLoss(loss, log_p, infinite, raised=raised).merged()
 
 
-def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int) -> TableLoss:
+def _joint_table(
+    noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int
+) -> TableLoss:
     """Several answers: pairs of shells up to `reach`; the mass beyond counts at the largest loss that can occur there."""
     inside = (pairs.i <= reach) & (log_h[pairs.i] > -np.inf)
     i, j, log_p = pairs.i[inside], pairs.j[inside], (log_h[pairs.i] + pairs.log_count)[inside]
@@ -149,9 +166,16 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
         largest = max(largest, -shift * math.log(noise.tail_ratio))
         rest = _mass_beyond(noise, reach)
     # log h and log counts are as large as d·log k; what they lose in the last place is lost from losses and probabilities.
-    size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(np.max(np.abs(pairs.log_count), initial=0.0))
-    loss_error, mass_error = LOSS_ROUNDING * (1.0 + largest + size), MASS_ROUNDING + LOSS_ROUNDING * size
-    beyond = faint & (loss > largest + 0.25 * loss_error)  # not those of the tail itself, which are `largest` up to rounding
+    size = float(np.max(np.abs(log_h[np.isfinite(log_h)]))) + float(
+        np.max(np.abs(pairs.log_count), initial=0.0)
+    )
+    loss_error, mass_error = (
+        LOSS_ROUNDING * (1.0 + largest + size),
+        MASS_ROUNDING + LOSS_ROUNDING * size,
+    )
+    beyond = faint & (
+        loss > largest + 0.25 * loss_error
+    )  # not those of the tail itself, which are `largest` up to rounding
     raised = float(np.sum(np.exp(log_p[beyond])))
     infinite += raised
     terms = int(np.sum(lost)) + int(np.sum(beyond))
@@ -164,7 +188,9 @@ def _joint_table(noise: LatticeNoise, log_h: Floats, pairs: overlap.Pairs, reach
         return NOTHING_SHARED
     raised += rounded_by(infinite, mass_error, terms)
     infinite = rounded_up(infinite, mass_error, terms)
-    return TableLoss(loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error)
+    return TableLoss(
+        loss, log_p, infinite, raised=raised, loss_error=loss_error, mass_error=mass_error
+    )
 
 
 def _reach(noise: LatticeNoise, shift: int) -> int:
@@ -196,6 +222,8 @@ def _with_centre_filled(noise: LatticeNoise, log_h: Floats) -> tuple[Floats, flo
     empty = int(np.argmax(log_h > -np.inf))
     filled = log_h.copy()
     filled[:empty] = log_h[empty]
-    added = float(np.sum(np.exp(log_h[empty] + shells.log_shell_count(noise.dimension, np.arange(empty)))))
+    added = float(
+        np.sum(np.exp(log_h[empty] + shells.log_shell_count(noise.dimension, np.arange(empty))))
+    )
     added *= 1.0 + 1e-10  # rounded up: its logarithms are as large as d·log k
     return filled - math.log1p(added), added

@@ -69,7 +69,15 @@ from typing import Literal, cast
 import numpy as np
 from scipy import optimize
 
-from leastnoise.errors import InvalidParameterError, at_least, one_of, open_unit, positive, positive_integer, real_number
+from leastnoise.errors import (
+    InvalidParameterError,
+    at_least,
+    one_of,
+    open_unit,
+    positive,
+    positive_integer,
+    real_number,
+)
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.privacy.renyi import loss_divergence
@@ -80,10 +88,14 @@ RULES = ("adaptive", "fixed in advance")
 FAILURES = 0.05  # share of δ set aside for failures: ε rises by about 0.05/(α−1), 0.2 % at ε = 1.7 and δ = 1e-6
 TRIMMED = 0.04  # share of that which one release of a budget without a number of releases may use for its rarest losses
 RELEASES = 25  # that share δ, unless the budget is declared for another number: a plan then gets a thousandth of δ
-SMALLEST = 1e-3  # of ε, and of the failures: where less can follow, nothing that is worth a name can
+SMALLEST = (
+    1e-3  # of ε, and of the failures: where less can follow, nothing that is worth a name can
+)
 _MOST_ORDERS = 64
 _BISECTIONS = 64
-_SUM_ROUNDING = 1.0 + 1e-11  # more than the rounding of the probabilities behind a failure: 2e-12 for 100 joint answers
+_SUM_ROUNDING = (
+    1.0 + 1e-11
+)  # more than the rounding of the probabilities behind a failure: 2e-12 for 100 joint answers
 
 # Orders (less 1) relative to the one that suits Gaussian noise, and their weights. A weight w costs log(1/w)/(α−1) of ε where its
 # order is the one that counts: about 1 % of ε for Gaussian noise. The high orders, where small weights are cheap, are for laws of
@@ -105,12 +117,16 @@ class Spend:
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, (Noise, PrivacyLoss)):
-            raise InvalidParameterError("noise", type(self.noise).__name__, "to be a noise law or a privacy loss")
+            raise InvalidParameterError(
+                "noise", type(self.noise).__name__, "to be a noise law or a privacy loss"
+            )
         object.__setattr__(self, "sensitivity", at_least("sensitivity", self.sensitivity))
         object.__setattr__(self, "uses", positive_integer("uses", self.uses))
         if isinstance(self.noise, PrivacyLoss):
             if self.sensitivity != 1.0:
-                raise InvalidParameterError("sensitivity", self.sensitivity, "to be left out: a privacy loss has it already")
+                raise InvalidParameterError(
+                    "sensitivity", self.sensitivity, "to be left out: a privacy loss has it already"
+                )
             if not self.noise.parts or any(count < 1 for _, count in self.noise.parts):
                 raise InvalidParameterError("noise", self.noise, "to be the loss of something")
 
@@ -133,8 +149,16 @@ class Budget:
         object.__setattr__(self, "rule", one_of("rule", self.rule, RULES))
         orders = tuple(real_number("order", order) for order in self.orders)
         weights = tuple(positive("weight", weight) for weight in self.weights)
-        if (self.rule == "adaptive") != bool(orders) or len(orders) != len(weights) or len(orders) > _MOST_ORDERS:
-            raise InvalidParameterError("orders", orders, f"to be 1 to {_MOST_ORDERS} for the adaptive rule, each with a weight")
+        if (
+            (self.rule == "adaptive") != bool(orders)
+            or len(orders) != len(weights)
+            or len(orders) > _MOST_ORDERS
+        ):
+            raise InvalidParameterError(
+                "orders",
+                orders,
+                f"to be 1 to {_MOST_ORDERS} for the adaptive rule, each with a weight",
+            )
         if not all(order > 1.0 for order in orders):
             raise InvalidParameterError("orders", orders, "to be above 1")
         if math.fsum(weights) > 1.0:
@@ -171,7 +195,9 @@ def declared(
     rule = cast(Rule, one_of("rule", rule, RULES))
     if rule != "adaptive":
         if orders is not None:
-            raise InvalidParameterError("orders", orders, 'to be left out: rule="fixed in advance" has no filter')
+            raise InvalidParameterError(
+                "orders", orders, 'to be left out: rule="fixed in advance" has no filter'
+            )
         return Budget(epsilon, delta, rule, releases=releases)
     if orders is not None:
         distinct = sorted({real_number("order", order) for order in orders})
@@ -188,12 +214,16 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
     def spendable(log_above: float) -> float:
         order = 1.0 + math.exp(log_above)
         # ε less the conversion of Canonne, Kamath and Steinke 2020, Prop. 12, is the divergence allowed at this order.
-        return (epsilon - math.log1p(-1.0 / order) + (math.log(delta) + math.log(order)) / (order - 1.0)) / order
+        return (
+            epsilon - math.log1p(-1.0 / order) + (math.log(delta) + math.log(order)) / (order - 1.0)
+        ) / order
 
     # The search covers a factor of 50 either way; any order is valid. One below 1 + e^−34 could not be
     # told from 1.
     guess = max(math.log(-math.log(delta) / epsilon), -30.0)
-    found = optimize.minimize_scalar(lambda x: -spendable(x), bounds=(guess - 4.0, guess + 4.0), method="bounded")
+    found = optimize.minimize_scalar(
+        lambda x: -spendable(x), bounds=(guess - 4.0, guess + 4.0), method="bounded"
+    )
     return 1.0 + math.exp(float(found.x))
 
 
@@ -217,7 +247,9 @@ class Charge:
     def times(self, uses: int) -> Charge:
         """This `uses` times."""
         many = uses * (1.0 + 2.0 * ULP)
-        return Charge(tuple(many * value for value in self.renyi), many * self.largest, many * self.failure)
+        return Charge(
+            tuple(many * value for value in self.renyi), many * self.largest, many * self.failure
+        )
 
 
 def nothing(budget: Budget) -> Charge:
@@ -225,7 +257,9 @@ def nothing(budget: Budget) -> Charge:
     return Charge((0.0,) * len(budget.orders), 0.0, 0.0)
 
 
-def charge(loss: SingleLoss, budget: Budget, *, spare: float = 0.0, foreign: bool = False) -> Charge:
+def charge(
+    loss: SingleLoss, budget: Budget, *, spare: float = 0.0, foreign: bool = False
+) -> Charge:
     """What one draw with this loss adds to the filter of `budget`. Its rarest losses, up to a mass of `spare`, count as failures.
 
     A `foreign` loss comes from another library, whose tables may leave out mass of the second data set.
@@ -255,22 +289,34 @@ def _trimmed(loss: SingleLoss, spare: float) -> SingleLoss:
     if spare <= 0.0:
         return loss
     if isinstance(loss, WorstOf):
-        return replace(loss, tables=tuple(cast(TableLoss, _trimmed(table, spare)) for table in loss.tables))
+        return replace(
+            loss, tables=tuple(cast(TableLoss, _trimmed(table, spare)) for table in loss.tables)
+        )
     if not isinstance(loss, TableLoss):
         return loss
     downwards = np.argsort(-loss.loss, kind="stable")
-    above = np.cumsum(np.exp(loss.log_p[downwards])) * (1.0 + loss.mass_error + 1e-9)  # more than the rounding of the sum
+    above = np.cumsum(np.exp(loss.log_p[downwards])) * (
+        1.0 + loss.mass_error + 1e-9
+    )  # more than the rounding of the sum
     dropped = int(np.count_nonzero((above <= spare) & (loss.loss[downwards] > 0.0)))
     if dropped == 0 or dropped == loss.loss.size:
         return loss
     held = np.sort(downwards[dropped:])
     infinite = (loss.infinite + float(above[dropped - 1])) * (1.0 + 2.0 * ULP)
-    return replace(loss, loss=loss.loss[held], log_p=loss.log_p[held], infinite=infinite, loss_error=loss.loss_rounding)
+    return replace(
+        loss,
+        loss=loss.loss[held],
+        log_p=loss.log_p[held],
+        infinite=infinite,
+        loss_error=loss.loss_rounding,
+    )
 
 
 def _without_failures(loss: SingleLoss) -> SingleLoss:
     if isinstance(loss, WorstOf):
-        return replace(loss, tables=tuple(cast(TableLoss, _without_failures(table)) for table in loss.tables))
+        return replace(
+            loss, tables=tuple(cast(TableLoss, _without_failures(table)) for table in loss.tables)
+        )
     if isinstance(loss, TableLoss):
         return replace(loss, infinite=0.0, deviation=0.0)
     return loss
@@ -285,7 +331,9 @@ def _foreign_divergence(loss: SingleLoss, order: float) -> float:
     known = loss_divergence(loss, order)
     for table in loss.tables if isinstance(loss, WorstOf) else (loss,):
         if isinstance(table, TableLoss) and np.any(table.log_p > -np.inf):
-            moment = table.cumulants(order - 1.0)[0] + table.mass_error + ULP * (64 + table.loss.size)
+            moment = (
+                table.cumulants(order - 1.0)[0] + table.mass_error + ULP * (64 + table.loss.size)
+            )
             known = max(known, moment / (order - 1.0) * (1.0 + 4.0 * ULP) + table.loss_rounding)
     return known
 
@@ -304,10 +352,16 @@ def filter_epsilon(total: Charge, budget: Budget) -> float:
     rates = np.array(budget.orders) - 1.0
     renyi = np.array(total.renyi)
     usable = np.isfinite(renyi)
-    rates, renyi, log_weights = rates[usable], renyi[usable], np.log(np.array(budget.weights)[usable])
+    rates, renyi, log_weights = (
+        rates[usable],
+        renyi[usable],
+        np.log(np.array(budget.weights)[usable]),
+    )
     highest = total.largest
     if rates.size:
-        highest = min(highest, float(np.min(renyi - (log_weights + log_delta) / rates)))  # δM(ℓ) reaches 1 by there
+        highest = min(
+            highest, float(np.min(renyi - (log_weights + log_delta) / rates))
+        )  # δM(ℓ) reaches 1 by there
     if not math.isfinite(highest):
         return math.inf
 

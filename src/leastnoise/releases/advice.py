@@ -52,7 +52,10 @@ def _changes(plan: Plan, ledger: Ledger) -> Iterator[tuple[Plan, str]]:
     share = ledger.delta_share(account.name)
     has_more = plan.delta is not None and plan.delta > share
     if has_more:
-        yield replace(plan, delta=share), "With its share of the ledger's delta, which it gets if it declares none"
+        yield (
+            replace(plan, delta=share),
+            "With its share of the ledger's delta, which it gets if it declares none",
+        )
     for part in _PARTS_OF_THE_REST:
         less = _rounded_down(part * account.remaining)
         if _LEAST_PART * plan.epsilon <= less < plan.epsilon:

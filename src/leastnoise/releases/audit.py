@@ -10,7 +10,15 @@ from typing import Any
 
 from leastnoise.errors import LeastNoiseError
 from leastnoise.releases import chain
-from leastnoise.releases.books import Account, Prices, draws_of, epsilon_at_rule, stated_epsilon, stored_law, unit_of
+from leastnoise.releases.books import (
+    Account,
+    Prices,
+    draws_of,
+    epsilon_at_rule,
+    stated_epsilon,
+    stored_law,
+    unit_of,
+)
 from leastnoise.texts import shown
 
 _SAME = 1e-9  # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
@@ -35,7 +43,9 @@ class _Audit:
 
     connection: sqlite3.Connection
     every_entry: bool
-    prices: Prices = field(default_factory=Prices)  # its own: losses remembered from before an edit would hide it
+    prices: Prices = field(
+        default_factory=Prices
+    )  # its own: losses remembered from before an edit would hide it
     accounts: dict[str, Account] = field(default_factory=dict)
     newest: dict[str, tuple[int, Account]] = field(default_factory=dict)
     releases: set[int] = field(default_factory=set)
@@ -45,7 +55,11 @@ class _Audit:
 
 def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool) -> Check:
     """Verify everything in the file."""
-    problems = [f"SQLite: {row[0]}." for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    problems = [
+        f"SQLite: {row[0]}."
+        for row in connection.execute("PRAGMA integrity_check")
+        if row[0] != "ok"
+    ]
     state, last, last_hash, hashes = _Audit(connection, every_entry), 0, chain.START, set()
     for event in chain.events(connection):
         fault = event.fault_after(last, last_hash)
@@ -54,7 +68,14 @@ def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool
         hashes.add(event.hash)
         try:
             problems += _faults(state, event)
-        except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, LeastNoiseError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            LeastNoiseError,
+        ) as error:
             problems.append(f"Event {event.id} cannot be understood: {error}")
     if not every_entry:
         for number, account in state.newest.values():
@@ -64,11 +85,20 @@ def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool
             f"The end of the ledger is not where it should be, at event {chain.head(connection)[0]}: events were removed."
         )
     if not chain.is_as_made(connection):
-        problems.append("The tables or triggers of the file are not those of a ledger: it was changed by other means.")
-    problems += [f"No release names the law {law[:16]}…." for law in sorted(chain.law_hashes(connection) - state.named)]
+        problems.append(
+            "The tables or triggers of the file are not those of a ledger: it was changed by other means."
+        )
+    problems += [
+        f"No release names the law {law[:16]}…."
+        for law in sorted(chain.law_hashes(connection) - state.named)
+    ]
     if head is not None and head not in hashes:
-        problems.append("The ledger does not contain the given hash: it was rewritten, or an older copy was put back.")
-    return Check(tuple(shown(problem) for problem in problems), len(state.releases), shown(str(last_hash)))
+        problems.append(
+            "The ledger does not contain the given hash: it was rewritten, or an older copy was put back."
+        )
+    return Check(
+        tuple(shown(problem) for problem in problems), len(state.releases), shown(str(last_hash))
+    )
 
 
 def _faults(state: _Audit, event: chain.Event) -> list[str]:
@@ -76,11 +106,19 @@ def _faults(state: _Audit, event: chain.Event) -> list[str]:
     if event.kind == "ledger":
         return [] if event.id == 1 else [f"Event {event.id} starts the ledger a second time."]
     if event.kind == "done":
-        return [] if data["entry"] in state.releases else [f"Event {event.id} reports a release that is not there."]
+        return (
+            []
+            if data["entry"] in state.releases
+            else [f"Event {event.id} reports a release that is not there."]
+        )
     if event.kind == "budget":
         twice = data["dataset"] in state.accounts
         state.accounts.setdefault(data["dataset"], Account.of_event(data))
-        return [f"Event {event.id} declares the budget of {data['dataset']!r} a second time."] if twice else []
+        return (
+            [f"Event {event.id} declares the budget of {data['dataset']!r} a second time."]
+            if twice
+            else []
+        )
     if event.kind == "release":
         return _release_faults(state, event)
     return [f"Event {event.id} is of an unknown kind, {event.kind!r}."]
@@ -103,8 +141,16 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
         *zip(orders, stated.total.renyi, total.renyi, strict=True),
         ("largest loss", stated.total.largest, total.largest),
         ("charge to delta", stated.total.failure, total.failure),
-        ("simple sum", stated.simple_sum, before.simple_sum + state.prices.alone(state.connection, draws, budget.delta)),
-        ("epsilon", _stated(data, stated), epsilon_at_rule(budget, total, stated.epsilon_if_fixed, stated.releases)),
+        (
+            "simple sum",
+            stated.simple_sum,
+            before.simple_sum + state.prices.alone(state.connection, draws, budget.delta),
+        ),
+        (
+            "epsilon",
+            _stated(data, stated),
+            epsilon_at_rule(budget, total, stated.epsilon_if_fixed, stated.releases),
+        ),
     ]
     faults = [
         f"Event {number} states a {what} of {ours!r}; its laws give {laws!r}."
@@ -115,8 +161,12 @@ def _release_faults(state: _Audit, event: chain.Event) -> list[str]:
     if clash:
         faults.append(f"Event {number} is for others. {clash}")
     if not stated.epsilon <= budget.epsilon:
-        faults.append(f"Event {number} overspends {name!r}: epsilon {stated.epsilon!r} of {budget.epsilon!r}.")
-    if state.every_entry or stated.releases == 1:  # the first release of the adaptive rule may rest on its tight epsilon
+        faults.append(
+            f"Event {number} overspends {name!r}: epsilon {stated.epsilon!r} of {budget.epsilon!r}."
+        )
+    if (
+        state.every_entry or stated.releases == 1
+    ):  # the first release of the adaptive rule may rest on its tight epsilon
         faults += _tight_faults(state, number, stated)
     return faults
 
@@ -135,7 +185,9 @@ def _tight_faults(state: _Audit, number: int, stated: Account) -> list[str]:
         return [f"Event {number} cannot be judged: {error}"]
     if _same(stated.epsilon_if_fixed, tight):
         return []
-    return [f"Event {number} states epsilon {stated.epsilon_if_fixed!r} by tight composition; its laws give {tight!r}."]
+    return [
+        f"Event {number} states epsilon {stated.epsilon_if_fixed!r} by tight composition; its laws give {tight!r}."
+    ]
 
 
 def _same(one: float | None, other: float | None) -> bool:

@@ -36,7 +36,9 @@ from leastnoise.releases.foreign import is_loss, loss_as_json, loss_from_json
 from leastnoise.storage import law_as_json, law_from_json
 from leastnoise.texts import shown
 
-_MOST_LAWS = 32  # tight composition takes 1 to 3 ms a law; the filter does not care how many there are
+_MOST_LAWS = (
+    32  # tight composition takes 1 to 3 ms a law; the filter does not care how many there are
+)
 
 Uses = Mapping[tuple[str, float], int]  # draws by (hash of the law, sensitivity)
 
@@ -188,7 +190,11 @@ class Account:
     def was_last(self) -> bool:
         """Whether its one release was allowed only as the last: by its tight ε, the filter being beyond the budget already."""
         budget = self.budget
-        return budget.rule == "adaptive" and self.releases == 1 and not filter_epsilon(self.total, budget) <= budget.epsilon
+        return (
+            budget.rule == "adaptive"
+            and self.releases == 1
+            and not filter_epsilon(self.total, budget) <= budget.epsilon
+        )
 
     @staticmethod
     def of_event(data: Mapping[str, Any]) -> Account:
@@ -210,7 +216,9 @@ class Account:
             raise ValueError("the orders are not those of the budget")
         total = Charge(renyi, float.fromhex(data["largest"]), float.fromhex(data["failure"]))
         epsilon, tight = stated_epsilon(data), _number_or_none(data["epsilon_if_fixed"])
-        if self.releases == 0:  # earlier versions stated the tight ε, which does not hold at every stop
+        if (
+            self.releases == 0
+        ):  # earlier versions stated the tight ε, which does not hold at every stop
             epsilon = max(epsilon, epsilon_at_rule(self.budget, total, tight, 1))
         return replace(
             self,
@@ -264,18 +272,25 @@ def budget_event(name: str, budget: Budget) -> dict[str, Any]:
     }
 
 
-def release_event(name: str, draws: Sequence[Draws], after: Account, texts: Mapping[str, str]) -> dict[str, Any]:
+def release_event(
+    name: str, draws: Sequence[Draws], after: Account, texts: Mapping[str, str]
+) -> dict[str, Any]:
     """The content of the event that records a release; floats in hexadecimal, so that they come back bit for bit."""
     return {
         "dataset": name,
         "time": chain.now(),
         **texts,
-        "draws": [{"law": item.law_hash, "sensitivity": item.sensitivity.hex(), "uses": item.uses} for item in draws],
+        "draws": [
+            {"law": item.law_hash, "sensitivity": item.sensitivity.hex(), "uses": item.uses}
+            for item in draws
+        ],
         "renyi": [value.hex() for value in after.total.renyi],
         "largest": after.total.largest.hex(),
         "failure": after.total.failure.hex(),
         "epsilon_after": after.epsilon.hex(),
-        "epsilon_if_fixed": None if after.epsilon_if_fixed is None else after.epsilon_if_fixed.hex(),
+        "epsilon_if_fixed": None
+        if after.epsilon_if_fixed is None
+        else after.epsilon_if_fixed.hex(),
         "simple_sum": after.simple_sum.hex(),
     }
 
@@ -311,7 +326,10 @@ def _shown(text: Any) -> str:
 
 def draws_of(data: Mapping[str, Any]) -> tuple[Draws, ...]:
     """The draws that an event states."""
-    return tuple(Draws(_shown(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"])) for item in data["draws"])
+    return tuple(
+        Draws(_shown(item["law"]), float.fromhex(item["sensitivity"]), int(item["uses"]))
+        for item in data["draws"]
+    )
 
 
 def _number_or_none(text: str | None) -> float | None:
@@ -329,7 +347,10 @@ def added(uses: Uses, draws: Sequence[Draws]) -> dict[tuple[str, float], int]:
 
 def _grew(before: Account, after: Account) -> bool:
     """Whether what was spent has not become less: charges are never negative, and rounded up."""
-    charges = [(*one.total.renyi, one.total.largest, one.total.failure, one.simple_sum) for one in (before, after)]
+    charges = [
+        (*one.total.renyi, one.total.largest, one.total.failure, one.simple_sum)
+        for one in (before, after)
+    ]
     return all(then <= now for then, now in zip(*charges, strict=True))
 
 
@@ -354,22 +375,30 @@ class Books:
                 "other means, and nothing is spent from it; see check()."
             )
         if chain.hash_at(connection, self.last) != self.last_hash:
-            raise LedgerError(f"Event {self.last} of the ledger was changed while it was open; see check().")
+            raise LedgerError(
+                f"Event {self.last} of the ledger was changed while it was open; see check()."
+            )
         for event in chain.events(connection, self.last):
             fault = event.fault_after(self.last, self.last_hash)
             if fault:
-                raise LedgerError(f"{fault} Nothing is spent from a ledger that was tampered with; see check().")
+                raise LedgerError(
+                    f"{fault} Nothing is spent from a ledger that was tampered with; see check()."
+                )
             self._take(event)
             self.last, self.last_hash = event.id, event.hash
         if chain.head(connection) != (self.last, self.last_hash):
-            raise LedgerError("The newest events of the ledger were removed. Nothing is spent from it; see check().")
+            raise LedgerError(
+                "The newest events of the ledger were removed. Nothing is spent from it; see check()."
+            )
 
     def _take(self, event: chain.Event) -> None:
         try:
             data = event.data
             if event.kind == "budget":
                 name = _shown(data["dataset"])
-                if name in self.accounts:  # the newer one would stand for the older, with nothing spent
+                if (
+                    name in self.accounts
+                ):  # the newer one would stand for the older, with nothing spent
                     raise LedgerError(
                         f"Event {event.id} declares the budget of {name!r} a second time. Nothing is spent "
                         "from a ledger that was tampered with; see check()."
@@ -386,16 +415,24 @@ class Books:
                 self.accounts[name] = account
                 self.entries[event.id] = replace(entry_of(event), epsilon_after=account.epsilon)
             elif event.kind == "done":
-                self.entries[data["entry"]] = replace(self.entries[data["entry"]], result_hash=_shown(data["result_hash"]))
+                self.entries[data["entry"]] = replace(
+                    self.entries[data["entry"]], result_hash=_shown(data["result_hash"])
+                )
             elif event.kind != "ledger" or event.id != 1:
-                raise LedgerError(f"Event {event.id} of the ledger is of a kind that cannot stand there, {event.kind!r}.")
+                raise LedgerError(
+                    f"Event {event.id} of the ledger is of a kind that cannot stand there, {event.kind!r}."
+                )
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise LedgerError(f"Event {event.id} of the ledger cannot be understood: {error!r}.") from None
+            raise LedgerError(
+                f"Event {event.id} of the ledger cannot be understood: {error!r}."
+            ) from None
 
     def account(self, name: str) -> Account:
         """The account of a data set, or a LedgerError."""
         if name not in self.accounts:
-            raise LedgerError(f"The ledger has no data set {name!r}; declare its budget with open_dataset.")
+            raise LedgerError(
+                f"The ledger has no data set {name!r}; declare its budget with open_dataset."
+            )
         return self.accounts[name]
 
 
@@ -435,7 +472,9 @@ class Prices:
                 content = loss_as_json(part)
                 text = chain.canonical(content)
                 law_hash = chain.text_digest(text)
-                self._losses.setdefault((law_hash, 1.0), loss_from_json(content))  # as it will be read
+                self._losses.setdefault(
+                    (law_hash, 1.0), loss_from_json(content)
+                )  # as it will be read
                 self._foreign[law_hash] = True
                 found.append((law_hash, text, count * spend.uses))
             return found
@@ -454,10 +493,14 @@ class Prices:
         if key not in self._losses:
             law = stored_law(connection, law_hash)
             self._foreign[law_hash] = not isinstance(law, Noise)
-            self._losses[key] = single_loss(law, sensitivity) if isinstance(law, Noise) else law.parts[0][0]
+            self._losses[key] = (
+                single_loss(law, sensitivity) if isinstance(law, Noise) else law.parts[0][0]
+            )
         return self._losses[key]
 
-    def after(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]) -> Account:
+    def after(
+        self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]
+    ) -> Account:
         """The account with one more release."""
         uses, total = added(account.uses, draws), self.total_after(connection, account, draws)
         tight = self.tight(connection, account.budget, uses)
@@ -474,23 +517,35 @@ class Prices:
             simple_sum=account.simple_sum + self.alone(connection, draws, account.budget.delta),
         )
 
-    def total_after(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]) -> Charge:
+    def total_after(
+        self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...]
+    ) -> Charge:
         """What the filter has been charged after one more release: as it is, or with its rarest losses counted as failures."""
         plain = self._total(connection, account, draws, 0.0)
         if account.budget.rule != "adaptive":
             return plain
         spare = spare_for(account.total, account.budget) / sum(item.uses for item in draws)
         trimmed = self._total(connection, account, draws, spare)
-        better = filter_epsilon(trimmed, account.budget) < filter_epsilon(plain, account.budget) * (1.0 - 1e-6)
+        better = filter_epsilon(trimmed, account.budget) < filter_epsilon(plain, account.budget) * (
+            1.0 - 1e-6
+        )
         return trimmed if better else plain
 
-    def _total(self, connection: sqlite3.Connection, account: Account, draws: tuple[Draws, ...], spare: float) -> Charge:
+    def _total(
+        self,
+        connection: sqlite3.Connection,
+        account: Account,
+        draws: tuple[Draws, ...],
+        spare: float,
+    ) -> Charge:
         total = account.total
         for item in draws:
             key = (item.law_hash, item.sensitivity, account.budget, spare)
             if key not in self._charges:
                 loss = self.loss(connection, item.law_hash, item.sensitivity)
-                self._charges[key] = charge(loss, account.budget, spare=spare, foreign=self._foreign[item.law_hash])
+                self._charges[key] = charge(
+                    loss, account.budget, spare=spare, foreign=self._foreign[item.law_hash]
+                )
             total = total.plus(self._charges[key].times(item.uses))
         return total
 
@@ -499,7 +554,9 @@ class Prices:
         if budget.rule == "adaptive" and len(uses) > _MOST_LAWS:
             return None
         try:
-            return tight_epsilon([(self.loss(connection, *key), count) for key, count in uses.items()], budget.delta)
+            return tight_epsilon(
+                [(self.loss(connection, *key), count) for key, count in uses.items()], budget.delta
+            )
         except AccountingError:
             if budget.rule != "adaptive":
                 raise
@@ -515,14 +572,23 @@ class Prices:
         key = (frozenset(account.uses.items()), budget)
         if key not in self._closed:
             # What follows may fail too: something of δ must be left for it.
-            spent = self.tight(connection, replace(budget, delta=budget.delta * (1.0 - SMALLEST)), account.uses)
-            self._closed[key] = spent is None or not spent + SMALLEST * budget.epsilon <= budget.epsilon
+            spent = self.tight(
+                connection, replace(budget, delta=budget.delta * (1.0 - SMALLEST)), account.uses
+            )
+            self._closed[key] = (
+                spent is None or not spent + SMALLEST * budget.epsilon <= budget.epsilon
+            )
         return self._closed[key]
 
-    def alone(self, connection: sqlite3.Connection, draws: tuple[Draws, ...], delta: float) -> float:
+    def alone(
+        self, connection: sqlite3.Connection, draws: tuple[Draws, ...], delta: float
+    ) -> float:
         """ε of one release by itself."""
         if (draws, delta) not in self._alone:
-            losses = [(self.loss(connection, item.law_hash, item.sensitivity), item.uses) for item in draws]
+            losses = [
+                (self.loss(connection, item.law_hash, item.sensitivity), item.uses)
+                for item in draws
+            ]
             self._alone[draws, delta] = tight_epsilon(losses, delta)
         return self._alone[draws, delta]
 
@@ -532,7 +598,9 @@ def epsilon_at_rule(budget: Budget, total: Charge, tight: float | None, releases
     if budget.rule != "adaptive":
         return math.inf if tight is None else tight
     filtered = filter_epsilon(total, budget)
-    last = releases == 1 and not filtered <= budget.epsilon  # the filter will refuse whatever comes after it
+    last = (
+        releases == 1 and not filtered <= budget.epsilon
+    )  # the filter will refuse whatever comes after it
     return min(filtered, tight) if last and tight is not None else filtered
 
 
@@ -559,9 +627,7 @@ def why_last(after: Account) -> str:
             f"delta={budget.delta:g} the rule has {budget.for_failures:.2g} for that"
         )
     if after.was_last:
-        return (
-            f"it costs epsilon={above(after.epsilon, 6)} if it is the last, and more than {below(budget.epsilon, 6)} if it is not"
-        )
+        return f"it costs epsilon={above(after.epsilon, 6)} if it is the last, and more than {below(budget.epsilon, 6)} if it is not"
     return f"it takes epsilon={above(after.epsilon, 6)} of {below(budget.epsilon, 6)}"
 
 
@@ -571,4 +637,6 @@ def stored_law(connection: sqlite3.Connection, law_hash: str) -> Noise | Privacy
     try:
         return PrivacyLoss(((loss_from_json(law), 1),)) if is_loss(law) else law_from_json(law)
     except (KeyError, TypeError, ValueError, ArithmeticError, LeastNoiseError) as error:
-        raise LedgerError(f"The law {law_hash[:16]}… of the ledger does not describe a law: {error}") from None
+        raise LedgerError(
+            f"The law {law_hash[:16]}… of the ledger does not describe a law: {error}"
+        ) from None

@@ -28,7 +28,10 @@ LARGE = 0.05  # share of the rows or persons above which a check is worth a sent
 BITES = 0.1  # the same for bounds, which are meant to bite now and then
 MOST = 0.5  # share of the persons whom one check may be about although others hide it
 BLIND = 0.25  # share of the persons, or rows, that must be enough for a sentence; else the check can tell nothing
-KINDS = ("unreadable", "other keys")  # checks of what nobody meant; the others are of bounds, which are meant
+KINDS = (
+    "unreadable",
+    "other keys",
+)  # checks of what nobody meant; the others are of bounds, which are meant
 _NO_GROUP = "What has another key is in no group."
 
 
@@ -41,7 +44,9 @@ class Caution:
 
     def statistics(self, plan: Plan) -> frozenset[str]:
         """The names of the statistics that the sentence is about."""
-        return frozenset(s.name for s in plan.statistics if any(_touches(check, s) for check in self.checks))
+        return frozenset(
+            s.name for s in plan.statistics if any(_touches(check, s) for check in self.checks)
+        )
 
 
 def beside(plan: Plan, rows: Sequence[Row]) -> list[str]:
@@ -66,7 +71,9 @@ def _touches(check: Answer, asked: Statistic) -> bool:
         return (asked.column, asked.lower, asked.upper) == bounded
     if check.group_by:
         return asked.group_by == check.group_by
-    return asked.kind != "persons" or bool(asked.group_by)  # who has too many rows is one person all the same
+    return asked.kind != "persons" or bool(
+        asked.group_by
+    )  # who has too many rows is one person all the same
 
 
 def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[Caution, ...]:
@@ -78,7 +85,9 @@ def cautions(plan: Plan, rows: Sequence[Row]) -> tuple[Caution, ...]:
     said += hidden
     silent = [row for row in silent if not any(row.check in one.checks for one in hidden)]
     for kind in KINDS:
-        told = any(check.measure == kind for one in said if one not in hidden for check in one.checks)
+        told = any(
+            check.measure == kind for one in said if one not in hidden for check in one.checks
+        )
         known = None if told else _together(plan, rows, kind)
         unsure = [row for row in silent if row.kind == kind and _is_blind(plan, rows, row)]
         if known is not None:
@@ -100,7 +109,9 @@ def _other_keys(plan: Plan, rows: Sequence[Row], row: Row, group_by: tuple[Key, 
     better = from_total(plan, rows, row)
     how = "" if better is row else ", by the number of all rows and those of the declared groups"
     row = better
-    if not _is_large(row, least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]):
+    if not _is_large(
+        row, least_persons(plan, rows, group_by) + row.number if whole is None else whole[0]
+    ):
         return ""
     what = row.statistic.replace(" with other keys", "")
     of_all = "" if whole is None else f" of about {max(whole[0], row.number):,.0f}"
@@ -120,7 +131,10 @@ def _unreadable(plan: Plan, row: Row, known: float | None) -> str:
 def _missing(plan: Plan, row: Row) -> str:
     """What becomes of the values of a column that cannot be read."""
     told = {s.missing for s in plan.statistics if s.column == row.group}
-    numbers = " or ".join(f"{number:g}" for number in sorted(float(one) for one in told if one is not None and one != "drop"))
+    numbers = " or ".join(
+        f"{number:g}"
+        for number in sorted(float(one) for one in told if one is not None and one != "drop")
+    )
     if not numbers:
         return "It counts as missing: statistics of this column are about the others."
     if "drop" in told:
@@ -131,7 +145,11 @@ def _missing(plan: Plan, row: Row) -> str:
 def _bounded(row: Row, known: float | None) -> str:
     if known is None or row.number <= max(SURE * row.half_width, BITES * known):
         return ""
-    what = f"a value in {row.group} beyond its bounds, which counts as the bound" if row.kind == "clipped" else row.group
+    what = (
+        f"a value in {row.group} beyond its bounds, which counts as the bound"
+        if row.kind == "clipped"
+        else row.group
+    )
     more = "" if row.kind == "clipped" else ", and what is more than that is left out"
     return f"{row.in_words()} of about {known:,.0f} persons have {what}{more}: these numbers are about less than the table holds."
 
@@ -145,7 +163,11 @@ def _is_large(row: Row, whole: float | None) -> bool:
 
 def _sharing(rows: Sequence[Row], measure: str) -> list[Row]:
     """The checks among which a person who would be in several is counted once."""
-    return [row for row in rows if row.check is not None and row.check.measure == measure and measure in ONCE]
+    return [
+        row
+        for row in rows
+        if row.check is not None and row.check.measure == measure and measure in ONCE
+    ]
 
 
 def _together(plan: Plan, rows: Sequence[Row], kind: str) -> Caution | None:
@@ -158,10 +180,16 @@ def _together(plan: Plan, rows: Sequence[Row], kind: str) -> Caution | None:
     if total <= max(SURE * width, LARGE * max(known or 0.0, 0.0)):
         return None
     many = " ± ".join(uncertain(total, width, whole=True))
-    if any(row.is_hidden for row in cells) and kind != "unreadable":  # persons with unreadable values are counted as those
+    if (
+        any(row.is_hidden for row in cells) and kind != "unreadable"
+    ):  # persons with unreadable values are counted as those
         many = ends(total - width, max(row.upper for row in cells), width)
     of_all = "" if known is None else f" of about {max(known, total):,.0f}"
-    what = "value that could not be read as a number" if kind == "unreadable" else "key that is none of the declared ones"
+    what = (
+        "value that could not be read as a number"
+        if kind == "unreadable"
+        else "key that is none of the declared ones"
+    )
     said = f"{many}{of_all} persons have a {what} in one of {_named(cells)}. Each is counted under one of them."
     return Caution(f"{said} {_lost(plan, kind, cells)}", _checks(cells))
 
@@ -170,7 +198,9 @@ def _lost(plan: Plan, kind: str, cells: Sequence[Row]) -> str:
     """What becomes of what these checks count."""
     if kind == "other keys":
         return _NO_GROUP
-    if any(s.missing != "drop" for s in plan.statistics if s.column in {row.group for row in cells}):
+    if any(
+        s.missing != "drop" for s in plan.statistics if s.column in {row.group for row in cells}
+    ):
         return "What cannot be read is missing, and where the plan puts a number in the place of missing values it counts as that."
     return "What cannot be read is left out of its statistics."
 
@@ -184,7 +214,12 @@ def _hidden(plan: Plan, rows: Sequence[Row], silent: Sequence[Row]) -> list[Caut
     found: dict[str, list[Row]] = {}
     for row in silent:
         cells = [other for other in hiding(plan, rows, row) if _is_large(other, known)]
-        if known is not None and cells and row.upper > MOST * known and _could_be_most(plan, row, cells, known):
+        if (
+            known is not None
+            and cells
+            and row.upper > MOST * known
+            and _could_be_most(plan, row, cells, known)
+        ):
             found.setdefault(_counted_under(cells, known), []).append(row)
     return [
         Caution(
@@ -204,7 +239,9 @@ def _could_be_most(plan: Plan, row: Row, cells: Sequence[Row], known: float) -> 
     the row, and rows that are the same go the same way: it may hide all.
     """
     own = max(row.number + row.half_width, 0.0)
-    held = (min(other.number, own) if _by_digest(plan, other, row) else other.number for other in cells)
+    held = (
+        min(other.number, own) if _by_digest(plan, other, row) else other.number for other in cells
+    )
     return own + sum(held) > MOST * known
 
 
@@ -219,7 +256,8 @@ def _counted_under(cells: Sequence[Row], known: float) -> str:
     """How many are counted under these checks, whoever else they are about."""
     many = (" ± ".join(uncertain(row.number, row.half_width, whole=True)) for row in cells)
     return ", and ".join(
-        f"{one} of about {known:,.0f} are counted as having {_has(row)}" for one, row in zip(many, cells, strict=True)
+        f"{one} of about {known:,.0f} are counted as having {_has(row)}"
+        for one, row in zip(many, cells, strict=True)
     )
 
 
@@ -235,7 +273,9 @@ def _has(row: Row) -> str:
 
 def _then(plan: Plan, hidden: Sequence[Row]) -> str:
     said = {
-        "unreadable": _lost(plan, "unreadable", [row for row in hidden if row.kind == "unreadable"]),
+        "unreadable": _lost(
+            plan, "unreadable", [row for row in hidden if row.kind == "unreadable"]
+        ),
         "other keys": _NO_GROUP,
         "clipped": "A value beyond its bounds counts as the bound.",
         "left out": "What is more than counts is left out.",

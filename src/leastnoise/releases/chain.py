@@ -68,13 +68,20 @@ class Event:
 
     def fault_after(self, last_id: int, last_hash: str) -> str | None:
         """What is wrong with this event as the successor of the given one; None if nothing is."""
-        texts = (self.kind, self.content, self.previous, self.hash)  # SQLite keeps anything in any column
+        texts = (
+            self.kind,
+            self.content,
+            self.previous,
+            self.hash,
+        )  # SQLite keeps anything in any column
         if type(self.id) is not int or not all(isinstance(text, str) for text in texts):
             return f"Event {last_id + 1} is not made of texts."
         if self.id != last_id + 1:
             return f"Event {last_id + 1} is missing: event {self.id} follows event {last_id}."
         if self.previous != last_hash:
-            return f"Event {self.id} does not continue event {last_id}: the chain of hashes is broken."
+            return (
+                f"Event {self.id} does not continue event {last_id}: the chain of hashes is broken."
+            )
         if self.hash != event_hash(self.id, self.kind, self.content, self.previous):
             return f"Event {self.id} was changed: its content does not match its hash."
         return None
@@ -87,7 +94,9 @@ def event_hash(number: int, kind: str, content: str, previous: str) -> str:
 
 def canonical(data: Any) -> str:
     """Plain data as JSON with one spelling only."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def text_digest(text: str) -> str:
@@ -138,13 +147,20 @@ class Chain:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         if self.path.stat().st_size == 0:
             # SQLite would take an empty file for a new database, and every budget would start again.
-            raise LedgerError(f"{self._name} is empty: a ledger was truncated, or this was never one.")
+            raise LedgerError(
+                f"{self._name} is empty: a ledger was truncated, or this was never one."
+            )
         with self._translated("read"):
-            marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            marks = [
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version")
+            ]
             if marks[0] != _APPLICATION:
                 raise LedgerError(f"{self._name} is not a ledger.")
             if marks[1] != VERSION:
-                raise LedgerError(f"{self._name} has version {marks[1]}; this release reads version {VERSION}.")
+                raise LedgerError(
+                    f"{self._name} has version {marks[1]}; this release reads version {VERSION}."
+                )
             # EXTRA and not FULL: with a rollback journal only EXTRA also syncs the directory after the journal is removed; without
             # it a power cut could bring the journal back and undo a spend whose result was already revealed.
             connection.execute("PRAGMA synchronous = EXTRA")
@@ -180,13 +196,21 @@ class Chain:
         if self._file_identity() != self._identity:
             raise LedgerError(f"{lost}: the file was moved or replaced.")
         with self._translated("read back"):
-            fresh = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=self.timeout, isolation_level=None)
+            fresh = sqlite3.connect(
+                f"{self.path.as_uri()}?mode=ro",
+                uri=True,
+                timeout=self.timeout,
+                isolation_level=None,
+            )
             try:
                 fresh.execute("BEGIN")
                 found = next(events(fresh, event.id - 1), None)
                 is_there = found == event and head(fresh)[0] >= event.id
                 kept = "SELECT law FROM laws WHERE hash = ?"
-                is_there &= all(fresh.execute(kept, (name,)).fetchone() == (law,) for name, law in (laws or {}).items())
+                is_there &= all(
+                    fresh.execute(kept, (name,)).fetchone() == (law,)
+                    for name, law in (laws or {}).items()
+                )
             finally:
                 fresh.close()
         if not is_there:
@@ -226,31 +250,52 @@ class Chain:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_LOCKED,
+            ):
                 raise LedgerError(
                     f"Another process kept the ledger {self._name} locked for {self.timeout:g} s; nothing was written, try again."
                 ) from None
             raise LedgerError(f"Cannot {verb} the ledger {self._name}: {error}.") from None
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
-            raise LedgerError(f"Cannot {verb} the ledger {self._name} (truncated or damaged?): {error}.") from None
+        except (
+            sqlite3.DatabaseError,
+            UnicodeDecodeError,
+        ) as error:  # a damaged schema is quoted in bytes that are no text
+            raise LedgerError(
+                f"Cannot {verb} the ledger {self._name} (truncated or damaged?): {error}."
+            ) from None
 
 
 def _create(path: Path) -> None:
     """A new ledger, whole or not at all: a process killed here leaves no half-made file; of two that race one creates it."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        connection = sqlite3.connect(f"{temporary.as_uri()}?mode=rwc", uri=True, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{temporary.as_uri()}?mode=rwc", uri=True, isolation_level=None
+        )
         try:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
             connection.execute("BEGIN")
             # The identity makes the first hash, and so all of them, different in every ledger.
-            append(connection, "ledger", {"format": FORMAT, "version": VERSION, "time": now(), "identity": secrets.token_hex(16)})
+            append(
+                connection,
+                "ledger",
+                {
+                    "format": FORMAT,
+                    "version": VERSION,
+                    "time": now(),
+                    "identity": secrets.token_hex(16),
+                },
+            )
             connection.execute("COMMIT")
         finally:
             connection.close()
         try:
-            os.link(temporary, path)  # unlike a rename it never replaces a ledger that another process has just made
+            os.link(
+                temporary, path
+            )  # unlike a rename it never replaces a ledger that another process has just made
         except FileExistsError:
             return
         _sync_directory(path.parent)
@@ -277,8 +322,13 @@ def append(connection: sqlite3.Connection, kind: str, data: Mapping[str, Any]) -
     row = connection.execute("SELECT id, hash FROM head").fetchone()
     last_id, last_hash = row or (0, START)
     content = canonical(dict(data))
-    event = Event(last_id + 1, kind, content, last_hash, event_hash(last_id + 1, kind, content, last_hash))
-    connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (event.id, kind, content, event.previous, event.hash))
+    event = Event(
+        last_id + 1, kind, content, last_hash, event_hash(last_id + 1, kind, content, last_hash)
+    )
+    connection.execute(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+        (event.id, kind, content, event.previous, event.hash),
+    )
     connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (event.id, event.hash))
     return event
 
@@ -311,7 +361,9 @@ def law_hashes(connection: sqlite3.Connection) -> set[str]:
 
 def events(connection: sqlite3.Connection, after: int = 0) -> Iterator[Event]:
     """The events after a given one, in order, as they stand in the file."""
-    for row in connection.execute("SELECT id, kind, content, previous, hash FROM events WHERE id > ? ORDER BY id", (after,)):
+    for row in connection.execute(
+        "SELECT id, kind, content, previous, hash FROM events WHERE id > ? ORDER BY id", (after,)
+    ):
         yield Event(*row)
 
 
@@ -320,7 +372,9 @@ def head(connection: sqlite3.Connection) -> tuple[int, str]:
     row = connection.execute("SELECT id, hash FROM head").fetchone()
     if row is None:
         return 0, START
-    return row if type(row[0]) is int and isinstance(row[1], str) else (0, "")  # in a damaged file it may be anything
+    return (
+        row if type(row[0]) is int and isinstance(row[1], str) else (0, "")
+    )  # in a damaged file it may be anything
 
 
 def hash_at(connection: sqlite3.Connection, number: int) -> str:
@@ -342,13 +396,17 @@ def stored_law(connection: sqlite3.Connection, law_hash: str) -> dict[str, Any]:
     if row is None:
         raise LedgerError(f"The law {law_hash[:16]}… is missing from the ledger.")
     if text_digest(str(row[0])) != law_hash:
-        raise LedgerError(f"The law {law_hash[:16]}… was changed: its content does not match its hash.")
+        raise LedgerError(
+            f"The law {law_hash[:16]}… was changed: its content does not match its hash."
+        )
     data = _plain_data(str(row[0]))
     if data is None:
         raise LedgerError(f"The law {law_hash[:16]}… of the ledger cannot be read.")
     unseen = fault_within(data)
     if unseen:
-        raise LedgerError(f"The law {law_hash[:16]}… of the ledger has a text with the unseen character {unseen}.")
+        raise LedgerError(
+            f"The law {law_hash[:16]}… of the ledger has a text with the unseen character {unseen}."
+        )
     return data
 
 

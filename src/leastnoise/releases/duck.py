@@ -29,7 +29,9 @@ _CONFIGURATION = {
 }
 
 
-def connected(scratch: Scratch, *, database: str | None = None, readable: Sequence[str] = ()) -> Any:
+def connected(
+    scratch: Scratch, *, database: str | None = None, readable: Sequence[str] = ()
+) -> Any:
     """An ibis connection in memory, or to the file `database`, which is opened read-only.
 
     It may read that file and the files `readable`, and write to its scratch folder.
@@ -39,7 +41,9 @@ def connected(scratch: Scratch, *, database: str | None = None, readable: Sequen
     if database is None:
         connection = duckdb.connect(config=configuration)
     else:
-        connection = duckdb.connect(str(Path(database).absolute()), read_only=True, config=configuration)
+        connection = duckdb.connect(
+            str(Path(database).absolute()), read_only=True, config=configuration
+        )
     try:
         connection.execute(f"SET allowed_paths = [{', '.join(quoted(path) for path in readable)}]")
         connection.execute("SET enable_external_access = false")
@@ -87,7 +91,10 @@ def parquet(connection: Any, paths: Sequence[str]) -> str:
     for path, own in names.items():
         check_names(own, path)
     in_files = {name.casefold() for own in names.values() for name in own}
-    in_folders = [{part.partition("=")[0].casefold() for part in Path(path).parts[:-1] if "=" in part} for path in paths]
+    in_folders = [
+        {part.partition("=")[0].casefold() for part in Path(path).parts[:-1] if "=" in part}
+        for path in paths
+    ]
     is_used = all(found == in_folders[0] for found in in_folders) and not in_folders[0] & in_files
     return f"read_parquet({listed}, hive_partitioning = {str(is_used).lower()}, hive_types_autocast = false)"
 
@@ -113,5 +120,7 @@ def check_names(names: Sequence[str], where: str) -> None:
     for name in names:
         before = seen.get(name.casefold())
         if before is not None:
-            raise PlanError(f"{where} has the columns {before!r} and {name!r}, which DuckDB takes for one: rename one of them.")
+            raise PlanError(
+                f"{where} has the columns {before!r} and {name!r}, which DuckDB takes for one: rename one of them."
+            )
         seen[name.casefold()] = name

@@ -26,7 +26,12 @@ from leastnoise.releases.totals import agreed
 from leastnoise.releases.trials import Trials, worth
 
 NORMAL = 1.96  # half-width of that confidence in standard deviations, for a sum of many draws
-CHECKS = ("other keys", "unreadable", "clipped", "left out")  # the kinds of rows that are no statistics of the plan
+CHECKS = (
+    "other keys",
+    "unreadable",
+    "clipped",
+    "left out",
+)  # the kinds of rows that are no statistics of the plan
 COUNTS = ("count", "persons", "histogram", *CHECKS)
 COUNTED = {
     "other keys": "persons with other keys",
@@ -56,9 +61,13 @@ class Row:
     noise_std: float
     half_width: float
     unprocessed: float | None = None  # the value before post-processing, where there was any
-    keys: tuple[tuple[str, str], ...] = ()  # the columns of the grouping, each with the key of this group
+    keys: tuple[
+        tuple[str, str], ...
+    ] = ()  # the columns of the grouping, each with the key of this group
     interval: tuple[float, float] | None = None  # where it is another one than value ± half_width
-    check: Answer | None = None  # of a check: what it counts, with its column, bounds or grouping; persons once where it says so
+    check: Answer | None = (
+        None  # of a check: what it counts, with its column, bounds or grouping; persons once where it says so
+    )
     is_hidden: bool = False  # of a check: whether another one may count persons whom it is about
 
     @property
@@ -143,8 +152,12 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[Row, ...]
                 found.append(_ratio_row(statistic, title, keys[group], ratios, used, values))
                 continue
             value = values[0] if len(used) == 1 else values[0] + centre(statistic) * values[1]
-            noise = noise if group else plain_noise(statistic, used, made, trials)  # the same in every group
-            found.append(Row(statistic.name, statistic.kind, title, value, *noise, keys=keys[group]))
+            noise = (
+                noise if group else plain_noise(statistic, used, made, trials)
+            )  # the same in every group
+            found.append(
+                Row(statistic.name, statistic.kind, title, value, *noise, keys=keys[group])
+            )
     return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
 
 
@@ -160,7 +173,16 @@ def _ratio_row(
     if found is None:
         return Row(statistic.name, statistic.kind, title, None, math.nan, math.nan, keys=keys)
     interval = (found.lower, found.upper)
-    return Row(statistic.name, statistic.kind, title, found.value, found.noise_std, found.half_width, keys=keys, interval=interval)
+    return Row(
+        statistic.name,
+        statistic.kind,
+        title,
+        found.value,
+        found.noise_std,
+        found.half_width,
+        keys=keys,
+        interval=interval,
+    )
 
 
 @dataclass(frozen=True)
@@ -181,14 +203,33 @@ def checks(plan: Plan, made: Mechanism) -> list[Check]:
     for i, entry in enumerate(made.entries):
         block, answer = made.blocks[entry.block], entry.answer
         if is_checks(block) and answer.measure != "other keys":
-            found.append(Check(i, COUNTED[answer.measure], answer.measure, _subject(plan, block, answer), answer))
+            found.append(
+                Check(
+                    i,
+                    COUNTED[answer.measure],
+                    answer.measure,
+                    _subject(plan, block, answer),
+                    answer,
+                )
+            )
         elif is_checks(block) or entry.group == len(block.groups):
             of = answer if is_checks(block) else replace(answer, group_by=block.group_by)
             name = _others(plan, block, answer)
             columns = _columns(of)
-            again = sum(one.kind == "other keys" and _columns(one.of) == columns for one in found)  # with other keys declared
+            again = sum(
+                one.kind == "other keys" and _columns(one.of) == columns for one in found
+            )  # with other keys declared
             named = f"{columns} ({again + 1})" if again else columns
-            found.append(Check(i, name, "other keys", named, of, tuple((key.column, OTHER) for key in of.group_by)))
+            found.append(
+                Check(
+                    i,
+                    name,
+                    "other keys",
+                    named,
+                    of,
+                    tuple((key.column, OTHER) for key in of.group_by),
+                )
+            )
     return found
 
 
@@ -212,8 +253,16 @@ def _subject(plan: Plan, block: Block, answer: Answer) -> str:
     if answer.measure == "left out":
         return _too_much(plan, answer)
     values = answer.values
-    alike = [other for other in block.answers if (other.measure, other.column) == (answer.measure, answer.column)]
-    return answer.column if values is None or len(alike) == 1 else f"{answer.column} in [{values.lower:g}, {values.upper:g}]"
+    alike = [
+        other
+        for other in block.answers
+        if (other.measure, other.column) == (answer.measure, answer.column)
+    ]
+    return (
+        answer.column
+        if values is None or len(alike) == 1
+        else f"{answer.column} in [{values.lower:g}, {values.upper:g}]"
+    )
 
 
 def _too_much(plan: Plan, answer: Answer) -> str:
@@ -236,10 +285,21 @@ def _more_than(number: int, what: str) -> str:
 def _check_row(check: Check, value: float, made: Mechanism) -> Row:
     law, one = made.law_of[check.entry].noise, made.entries[check.entry].sensitivity
     width = law.interval(CONFIDENCE) * one
-    return Row(check.statistic, check.kind, check.group, value, law.std * one, width, keys=check.keys, check=check.of)
+    return Row(
+        check.statistic,
+        check.kind,
+        check.group,
+        value,
+        law.std * one,
+        width,
+        keys=check.keys,
+        check=check.of,
+    )
 
 
-def plain_noise(statistic: Statistic, used: Sequence[int], made: Mechanism, trials: Trials) -> tuple[float, float]:
+def plain_noise(
+    statistic: Statistic, used: Sequence[int], made: Mechanism, trials: Trials
+) -> tuple[float, float]:
     """Standard deviation and half-width of a statistic whose noise does not depend on the answers: one answer, or S + c·n."""
     if len(used) == 1:
         law, one = made.law_of[used[0]].noise, worth(made, used[0])
@@ -247,7 +307,9 @@ def plain_noise(statistic: Statistic, used: Sequence[int], made: Mechanism, tria
     middle = centre(statistic)
     centred, number = (made.law_of[i].noise.std * worth(made, i) for i in used)
     moved, moved_number = trials.noise(used)
-    return math.hypot(centred, middle * number), float(np.quantile(np.abs(moved + middle * moved_number), CONFIDENCE))
+    return math.hypot(centred, middle * number), float(
+        np.quantile(np.abs(moved + middle * moved_number), CONFIDENCE)
+    )
 
 
 # Post-processing
@@ -266,19 +328,26 @@ def processed(plan: Plan, found: Sequence[Row]) -> tuple[Row, ...]:
             continue
         after = agreeing.get(i, row)
         value, interval = after.number, (after.lower, after.upper)
-        if "non-negative" in plan.postprocess and (row.kind in CHECKS or _never_negative(kinds[row.statistic])):
+        if "non-negative" in plan.postprocess and (
+            row.kind in CHECKS or _never_negative(kinds[row.statistic])
+        ):
             value = max(value, 0.0)
             interval = (max(after.lower, 0.0), after.upper + value - after.number)
         if "integer" in plan.postprocess and row.is_count:
             value = float(math.floor(value + 0.5))
             # What is counted is whole, so the ends may be rounded inwards.
-            interval = (min(float(math.ceil(interval[0])), value), max(float(math.floor(interval[1])), value))
+            interval = (
+                min(float(math.ceil(interval[0])), value),
+                max(float(math.floor(interval[1])), value),
+            )
         changed.append(replace(after, value=value, interval=interval, unprocessed=row.value))
     return tuple(changed)
 
 
 def _never_negative(statistic: Statistic) -> bool:
-    return statistic.kind in ("count", "persons", "histogram", "variance") or (statistic.lower is not None and statistic.lower >= 0)
+    return statistic.kind in ("count", "persons", "histogram", "variance") or (
+        statistic.lower is not None and statistic.lower >= 0
+    )
 
 
 def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
@@ -286,8 +355,15 @@ def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
 
     Statistics of one grouping share its counts, so they are one part of the problem, each.
     """
-    of = {name: [i for i, row in enumerate(found) if row.statistic == name] for name in {row.statistic for row in found}}
-    others = {row.check.group_by: i for i, row in enumerate(found) if row.check is not None and row.kind == "other keys"}
+    of = {
+        name: [i for i, row in enumerate(found) if row.statistic == name]
+        for name in {row.statistic for row in found}
+    }
+    others = {
+        row.check.group_by: i
+        for i, row in enumerate(found)
+        if row.check is not None and row.kind == "other keys"
+    }
     tops = [of[s.name][0] for s in plan.statistics if s.kind == "count" and not s.group_by]
     cells: dict[tuple[Key, ...], list[list[int]]] = {}
     for s in plan.statistics:
@@ -307,10 +383,17 @@ def _agreeing(plan: Plan, found: Sequence[Row]) -> dict[int, Row]:
     )
 
     def changed(i: int, value: float, std: float, moved: float) -> Row:
-        return replace(found[i], value=float(value), noise_std=float(std), half_width=float(widest * std + moved))
+        return replace(
+            found[i],
+            value=float(value),
+            noise_std=float(std),
+            half_width=float(widest * std + moved),
+        )
 
     result = {i: changed(i, solved.total, solved.total_std, 0.5 * rounding) for i in tops}
-    for part, same, values, stds in zip(parts, cells.values(), solved.cells, solved.stds, strict=True):
+    for part, same, values, stds in zip(
+        parts, cells.values(), solved.cells, solved.stds, strict=True
+    ):
         for k, (value, std) in enumerate(zip(values, stds, strict=True)):
             for i in (one[k] for one in same) if k < len(part) - 1 else part[-1:]:
                 result[i] = changed(i, value, std, rounding)

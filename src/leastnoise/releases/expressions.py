@@ -25,11 +25,17 @@ def number(ibis: Any, table: Table, name: str) -> Any:
     column = table.expression[name]
     kind = column.type()
     if kind.is_boolean():
-        return ibis.cases((column, constant(ibis, "1")), (~column, constant(ibis, "0")), else_=ibis.null("float64"))
+        return ibis.cases(
+            (column, constant(ibis, "1")),
+            (~column, constant(ibis, "0")),
+            else_=ibis.null("float64"),
+        )
     if not kind.is_string():
         return column.cast("float64")
     words = _words(ibis, table, column)
-    ones = [(_is_truth(ibis, table, words, label), ibis.literal(one)) for label, one in _ONES.items()]
+    ones = [
+        (_is_truth(ibis, table, words, label), ibis.literal(one)) for label, one in _ONES.items()
+    ]
     readable = ibis.cases((_is_number(words), words), *ones, else_=ibis.null("string"))
     return readable.cast("float64")
 
@@ -54,7 +60,11 @@ def beyond(ibis: Any, table: Table, values: Values) -> Any:
     lower, upper = (constant(ibis, repr(bound)) for bound in (values.lower, values.upper))
     # PostgreSQL and Spark take NaN for the largest of all numbers.
     outside = x.notnull() & ~x.isnan() & ((x < lower) | (x > upper))
-    return outside & (x.abs() <= constant(ibis, _LARGEST_FLOAT)) if values.infinite == "missing" else outside
+    return (
+        outside & (x.abs() <= constant(ibis, _LARGEST_FLOAT))
+        if values.infinite == "missing"
+        else outside
+    )
 
 
 def _words(ibis: Any, table: Table, column: Any) -> Any:
@@ -74,7 +84,9 @@ def _is_truth(ibis: Any, table: Table, words: Any, label: str) -> Any:
 
 def _one_of(ibis: Any, table: Table, words: Any, labels: Any) -> Any:
     """Whether a text is one of these, byte by byte."""
-    return comparable(ibis, table, words).isin([comparable(ibis, table, ibis.literal(label)) for label in labels])
+    return comparable(ibis, table, words).isin(
+        [comparable(ibis, table, ibis.literal(label)) for label in labels]
+    )
 
 
 def constant(ibis: Any, text: str) -> Any:
@@ -115,7 +127,10 @@ def key_label(ibis: Any, table: Table, key: Key) -> Any:
         written = column.cast("string")
         cases = [(written.isin(list(key.labels)), written)]
     elif kind.is_boolean():
-        cases = [(column == ibis.literal(label in ("true", "1")), ibis.literal(label)) for label in key.labels]
+        cases = [
+            (column == ibis.literal(label in ("true", "1")), ibis.literal(label))
+            for label in key.labels
+        ]
     else:
         cases = _number_cases(ibis, key.numbers, column.cast("float64"))
     return comparable(ibis, table, ibis.cases(*cases, else_=ibis.null("string")))

@@ -31,15 +31,23 @@ def loss_as_json(loss: SingleLoss) -> dict[str, Any]:
     """One loss as plain JSON data."""
     if isinstance(loss, (GaussianLoss, LaplaceLoss)):
         if loss.infinite or loss.deviation:
-            raise UnsupportedError("A closed form with unbounded losses cannot be kept in a ledger: spend a table instead.")
+            raise UnsupportedError(
+                "A closed form with unbounded losses cannot be kept in a ledger: spend a table instead."
+            )
         if isinstance(loss, GaussianLoss):
             return {"kind": _KIND, "form": "gaussian", "mu": positive("mu", loss.mu).hex()}
         return {"kind": _KIND, "form": "laplace", "ratio": positive("ratio", loss.ratio).hex()}
     if isinstance(loss, TableLoss):
         return {"kind": _KIND, "form": "table", "tables": [_table_as_json(loss)]}
     if isinstance(loss, WorstOf) and loss.tables:
-        return {"kind": _KIND, "form": "worst", "tables": [_table_as_json(table) for table in loss.tables]}
-    raise UnsupportedError(f"A {type(loss).__name__} cannot be kept in a ledger: spend its law instead.")
+        return {
+            "kind": _KIND,
+            "form": "worst",
+            "tables": [_table_as_json(table) for table in loss.tables],
+        }
+    raise UnsupportedError(
+        f"A {type(loss).__name__} cannot be kept in a ledger: spend its law instead."
+    )
 
 
 def loss_from_json(content: Mapping[str, Any]) -> SingleLoss:
@@ -53,7 +61,9 @@ def loss_from_json(content: Mapping[str, Any]) -> SingleLoss:
     if form == "table" and len(tables) == 1:
         return tables[0]
     if form == "worst" and tables:
-        return WorstOf(tables, chosen_anew=False)  # the two directions of an asymmetric pair are stored like this
+        return WorstOf(
+            tables, chosen_anew=False
+        )  # the two directions of an asymmetric pair are stored like this
     raise ValueError(f"unknown form of loss {form!r}")
 
 
@@ -61,9 +71,15 @@ def _table_as_json(table: TableLoss) -> dict[str, Any]:
     # 1e-12 may be more than a small δ sets aside: only what the stated rounding of the probabilities explains is not missing.
     whole = _checked(table, min(table.mass_error, 1e-12))
     numbers = {
-        name: float(getattr(whole, name)).hex() for name in ("infinite", "deviation", "raised", "loss_rounding", "mass_error")
+        name: float(getattr(whole, name)).hex()
+        for name in ("infinite", "deviation", "raised", "loss_rounding", "mass_error")
     }
-    return {"loss": _packed(whole.loss), "log_p": _packed(whole.log_p), "releases": whole.releases, **numbers}
+    return {
+        "loss": _packed(whole.loss),
+        "log_p": _packed(whole.log_p),
+        "releases": whole.releases,
+        **numbers,
+    }
 
 
 def _table_from_json(content: Mapping[str, Any]) -> TableLoss:
@@ -84,9 +100,15 @@ def _table_from_json(content: Mapping[str, Any]) -> TableLoss:
 def _checked(table: TableLoss, rounding: float = 1e-12) -> TableLoss:
     """The table with all its mass: what its author lost beyond the rounding of a sum is counted as infinite loss."""
     if table.loss.size != table.log_p.size or not 0 < table.loss.size <= _MOST_POINTS:
-        raise InvalidParameterError("loss", table.loss.size, f"to have 1 to {_MOST_POINTS} values: take a larger interval")
+        raise InvalidParameterError(
+            "loss", table.loss.size, f"to have 1 to {_MOST_POINTS} values: take a larger interval"
+        )
     numbers = (table.infinite, table.deviation, table.raised, table.loss_rounding, table.mass_error)
-    if not np.all(np.isfinite(table.loss)) or np.any(np.isnan(table.log_p)) or not all(0.0 <= x < math.inf for x in numbers):
+    if (
+        not np.all(np.isfinite(table.loss))
+        or np.any(np.isnan(table.log_p))
+        or not all(0.0 <= x < math.inf for x in numbers)
+    ):
         raise InvalidParameterError("loss", "a table", "to hold finite losses and probabilities")
     mass = math.fsum(np.exp(table.log_p).tolist()) + table.infinite
     if not abs(mass - 1.0) < 1e-6:

@@ -51,7 +51,9 @@ class Key:
         text("group_by column", self.column)
         one_of("match", self.match, MATCHES)
         if bool(self.values) == bool(self.edges):
-            raise PlanError(f"Grouping by {self.column!r} needs its keys: declare the list of values that count, or edges of bins.")
+            raise PlanError(
+                f"Grouping by {self.column!r} needs its keys: declare the list of values that count, or edges of bins."
+            )
         if self.edges:
             self._check_edges()
         else:
@@ -75,9 +77,13 @@ class Key:
             elif not isinstance(value, int) or abs(value) >= 10**MOST_TEXT:
                 raise InvalidParameterError(name, value, "to be a text, a number or a truth value")
         if self.match != "exact" and not self.texts:
-            raise PlanError(f"match = {self.match!r} is for text: {self.column!r} has no key that is.")
+            raise PlanError(
+                f"match = {self.match!r} is for text: {self.column!r} has no key that is."
+            )
         if len(set(self.labels)) != len(self.values):
-            raise InvalidParameterError(f"keys of {self.column!r}", list(self.values), "to be different from each other")
+            raise InvalidParameterError(
+                f"keys of {self.column!r}", list(self.values), "to be different from each other"
+            )
         for word in self.texts:
             if number_of_text(word) in self.numbers or truth_of_text(word) in self.truths:
                 raise PlanError(
@@ -129,7 +135,9 @@ class Key:
     @cached_property
     def numbers(self) -> dict[float, str]:
         """The keys that are numbers, with their labels."""
-        return {value: self._label(value) for value in self.values if not isinstance(value, (str, bool))}
+        return {
+            value: self._label(value) for value in self.values if not isinstance(value, (str, bool))
+        }
 
     @property
     def other(self) -> str:
@@ -170,7 +178,9 @@ def keys_of(group_by: Any, kind: str) -> tuple[Key, ...]:
     if isinstance(group_by, tuple) and all(isinstance(key, Key) for key in group_by):
         return group_by
     if not isinstance(group_by, Mapping):
-        raise InvalidParameterError("group_by", group_by, f"of a {kind} to be a table of columns and their declared keys")
+        raise InvalidParameterError(
+            "group_by", group_by, f"of a {kind} to be a table of columns and their declared keys"
+        )
     return tuple(_key_of(column, declared) for column, declared in group_by.items())
 
 
@@ -178,7 +188,9 @@ def _key_of(column: str, declared: Any) -> Key:
     if isinstance(declared, (list, tuple)):
         return Key(column, values=tuple(declared))
     if not isinstance(declared, Mapping):
-        raise PlanError(f"Grouping by {column!r} needs its keys: declare the list of values that count.")
+        raise PlanError(
+            f"Grouping by {column!r} needs its keys: declare the list of values that count."
+        )
     listed = declared.get("edges" if "edges" in declared else "values")
     known = ({"edges"}, {"values"}, {"values", "match"})
     if set(declared) not in known or not isinstance(listed, (list, tuple)):

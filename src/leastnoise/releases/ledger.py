@@ -25,7 +25,14 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from leastnoise.errors import BudgetExceededError, InvalidParameterError, LedgerError, one_of, plain_text, positive_integer
+from leastnoise.errors import (
+    BudgetExceededError,
+    InvalidParameterError,
+    LedgerError,
+    one_of,
+    plain_text,
+    positive_integer,
+)
 from leastnoise.noise import Noise
 from leastnoise.privacy.loss import PrivacyLoss
 from leastnoise.releases import chain, ledger_text
@@ -76,7 +83,9 @@ class Ledger:
     any moment with what is *spent* in the place of ε, whatever made you stop there.
     """
 
-    def __init__(self, path: str | PathLike[str], *, timeout: float = 30.0, read_only: bool = False) -> None:
+    def __init__(
+        self, path: str | PathLike[str], *, timeout: float = 30.0, read_only: bool = False
+    ) -> None:
         self._chain = chain.Chain(path, timeout=timeout, read_only=read_only)
         self._books = Books()
         self._prices = Prices()
@@ -88,7 +97,12 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     # What changes the ledger
@@ -109,7 +123,10 @@ class Ledger:
         fewer get no more. `orders` are the Rényi orders of the adaptive rule, where the default ones do not suit: one order is
         the plain filter.
         """
-        name, budget = dataset_name(name), declared(epsilon, delta, rule, orders, RELEASES if releases is None else releases)
+        name, budget = (
+            dataset_name(name),
+            declared(epsilon, delta, rule, orders, RELEASES if releases is None else releases),
+        )
         with self._writing() as (connection, books):
             known, event = books.accounts.get(name), None
             if known is None:
@@ -162,7 +179,9 @@ class Ledger:
             after = self._prices.after(connection, account, laws.draws)
             if not after.epsilon <= account.budget.epsilon:
                 reason = why_refused(account, after)
-                raise BudgetExceededError(name, account.budget.epsilon, account.epsilon, after.epsilon, reason)
+                raise BudgetExceededError(
+                    name, account.budget.epsilon, account.epsilon, after.epsilon, reason
+                )
             if not last and self._prices.closed(connection, after):
                 raise LedgerError(
                     f"The release is refused: it is within the budget of {name!r}, but nothing could be released after it: "
@@ -170,7 +189,9 @@ class Ledger:
                 )
             for law_hash, text in laws.texts.items():
                 chain.store_law(connection, law_hash, text)
-            event = chain.append(connection, "release", release_event(name, laws.draws, after, texts))
+            event = chain.append(
+                connection, "release", release_event(name, laws.draws, after, texts)
+            )
         self._chain.confirm(event, laws.texts)
         return entry_of(event)
 
@@ -185,7 +206,11 @@ class Ledger:
                 raise LedgerError(f"Release {number} is done already, with another result.")
             event = None
             if entry.result_hash is None:
-                event = chain.append(connection, "done", {"entry": number, "time": chain.now(), "result_hash": result})
+                event = chain.append(
+                    connection,
+                    "done",
+                    {"entry": number, "time": chain.now(), "result_hash": result},
+                )
         if event is not None:
             self._chain.confirm(event)
         with self._reading() as (_, books):
@@ -194,7 +219,13 @@ class Ledger:
     # What reads it
 
     def preview(
-        self, dataset: str, spends: Sequence[Spend], *, relation: str = "", person: str = "", person_is: str = ""
+        self,
+        dataset: str,
+        spends: Sequence[Spend],
+        *,
+        relation: str = "",
+        person: str = "",
+        person_is: str = "",
     ) -> Preview:
         """What a release would cost now; with `relation`, `person` and `person_is` also whether the data set's releases are for
         the same ones.
@@ -219,7 +250,8 @@ class Ledger:
             epsilon_if_fixed=after.epsilon_if_fixed,
             releases=after.releases,
             last=allowed and closed,
-            reason=clash or (why_refused(account, after) if not allowed else why_last(after) if closed else ""),
+            reason=clash
+            or (why_refused(account, after) if not allowed else why_last(after) if closed else ""),
         )
 
     def delta_share(self, dataset: str) -> float:
@@ -301,7 +333,10 @@ class Ledger:
 
     def _statuses(self, connection: sqlite3.Connection, books: Books) -> tuple[Dataset, ...]:
         prices = self._prices
-        return tuple(account.status(name, prices.closed(connection, account)) for name, account in books.accounts.items())
+        return tuple(
+            account.status(name, prices.closed(connection, account))
+            for name, account in books.accounts.items()
+        )
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[sqlite3.Connection, Books]]:
@@ -343,7 +378,9 @@ def _unit_texts(relation: str, person: str, person_is: str) -> dict[str, str]:
 def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:
     items = tuple(spends) if isinstance(spends, (list, tuple)) else ()
     if not items or not all(isinstance(item, Spend) for item in items):
-        raise InvalidParameterError("spends", type(spends).__name__, "to be a non-empty list of Spend")
+        raise InvalidParameterError(
+            "spends", type(spends).__name__, "to be a non-empty list of Spend"
+        )
     return items
 
 
@@ -355,9 +392,13 @@ def _text(name: str, value: Any, *, empty: bool = False) -> str:
     return unicodedata.normalize("NFC", str(value))
 
 
-def _same_budget(there: Budget, asked: Budget, default_orders: bool, default_releases: bool) -> bool:
+def _same_budget(
+    there: Budget, asked: Budget, default_orders: bool, default_releases: bool
+) -> bool:
     if (there.epsilon, there.delta, there.rule) != (asked.epsilon, asked.delta, asked.rule):
         return False
     if not default_releases and (there.releases or RELEASES) != asked.releases:
         return False
-    return default_orders or there.orders == asked.orders  # a later version of this package may have other default orders
+    return (
+        default_orders or there.orders == asked.orders
+    )  # a later version of this package may have other default orders

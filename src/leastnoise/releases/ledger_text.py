@@ -20,11 +20,36 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> str:
     """Budgets and releases for a terminal."""
     if not datasets:
         return "No data set has a budget yet.\n"
-    head = ["data set", "rule", "delta", "epsilon", "spent", "left", "if laws fixed", "simple sum", "releases"]
+    head = [
+        "data set",
+        "rule",
+        "delta",
+        "epsilon",
+        "spent",
+        "left",
+        "if laws fixed",
+        "simple sum",
+        "releases",
+    ]
     text = _table(head, [_dataset_row(dataset) for dataset in datasets])
-    text += "".join(f"{dataset.name} protects: {protects(dataset.unit)}\n" for dataset in datasets if dataset.unit != Unit())
+    text += "".join(
+        f"{dataset.name} protects: {protects(dataset.unit)}\n"
+        for dataset in datasets
+        if dataset.unit != Unit()
+    )
     if entries:
-        head = ["id", "time (UTC)", "data set", "draws", "spent", "if laws fixed", "simple sum", "plan", "law", "state"]
+        head = [
+            "id",
+            "time (UTC)",
+            "data set",
+            "draws",
+            "spent",
+            "if laws fixed",
+            "simple sum",
+            "plan",
+            "law",
+            "state",
+        ]
         text += "\n" + _table(head, [_entry_row(entry) for entry in entries])
     closed = (
         "\nleft: closed where less than a thousandth of the budget could be released."
@@ -48,7 +73,9 @@ def protects(unit: Unit) -> str:
     return ", ".join(filter(None, (person, unit.relation)))
 
 
-def as_json(head: str, datasets: Sequence[Dataset], entries: Sequence[Entry], laws: Mapping[str, Any]) -> str:
+def as_json(
+    head: str, datasets: Sequence[Dataset], entries: Sequence[Entry], laws: Mapping[str, Any]
+) -> str:
     """Everything, laws included."""
     content = {
         "format": f"{chain.FORMAT}.export",
@@ -76,14 +103,19 @@ def _entry_row(entry: Entry) -> list[str]:
         _short(entry.simple_sum),
         entry.plan_hash[:12],
         entry.law_hash[:12],
-        ("spent" if entry.result_hash is None else "revealed") + (f", {entry.stamp}" if entry.stamp else ""),
+        ("spent" if entry.result_hash is None else "revealed")
+        + (f", {entry.stamp}" if entry.stamp else ""),
     ]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     lines = [head, ["-" * width for width in widths], *rows]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines)
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -99,7 +131,17 @@ def _plain(value: Any) -> Any:
 
 def as_csv(entries: Sequence[Entry]) -> str:
     """The releases, one a line."""
-    names = ["id", "dataset", "time", "plan_hash", "law_hash", "draws", "epsilon_after", "epsilon_if_fixed", "simple_sum"]
+    names = [
+        "id",
+        "dataset",
+        "time",
+        "plan_hash",
+        "law_hash",
+        "draws",
+        "epsilon_after",
+        "epsilon_if_fixed",
+        "simple_sum",
+    ]
     names += ["note", "stamp", "result_hash", "previous_hash", "hash"]
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
@@ -117,5 +159,17 @@ def _cell(value: Any) -> Any:
 
 def _dataset_row(dataset: Dataset) -> list[str]:
     left = "closed" if dataset.closed else below(dataset.remaining, 5)
-    spent = [below(dataset.epsilon, 5), _short(dataset.spent), left, _short(dataset.epsilon_if_fixed), _short(dataset.simple_sum)]
-    return [dataset.name, dataset.rule, above(dataset.delta, 6), *spent, f"{dataset.releases} of {dataset.planned}"]
+    spent = [
+        below(dataset.epsilon, 5),
+        _short(dataset.spent),
+        left,
+        _short(dataset.epsilon_if_fixed),
+        _short(dataset.simple_sum),
+    ]
+    return [
+        dataset.name,
+        dataset.rule,
+        above(dataset.delta, 6),
+        *spent,
+        f"{dataset.releases} of {dataset.planned}",
+    ]

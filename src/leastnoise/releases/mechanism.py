@@ -93,8 +93,12 @@ class Mechanism:
     epsilon: float
     delta: float
     gaussian_epsilon: float  # what Gaussian noise of the same standard deviations would cost
-    gaussian_factor: float  # standard deviation of Gaussian noise of the same epsilon, relative to ours
-    alternatives: Mapping[str, float] = field(default_factory=dict)  # layout -> noise relative to the chosen one
+    gaussian_factor: (
+        float  # standard deviation of Gaussian noise of the same epsilon, relative to ours
+    )
+    alternatives: Mapping[str, float] = field(
+        default_factory=dict
+    )  # layout -> noise relative to the chosen one
     plan_hash: str = ""
 
     @property
@@ -123,7 +127,11 @@ class _Spec:
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: very different weights cannot all be had to the letter."""
-        return self.fixed if self.fixed is not None else min(max(scale * self.factor, _SMALLEST), _LARGEST)
+        return (
+            self.fixed
+            if self.fixed is not None
+            else min(max(scale * self.factor, _SMALLEST), _LARGEST)
+        )
 
 
 @dataclass(frozen=True)
@@ -204,7 +212,9 @@ def _layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[_La
     made = [_layout("joint", asked_jointly)]
     if any(block.group_by for block in asked):
         made += [_layout("by group", asked), _layout("product", asked)]
-    possible = [layout for layout in made if all(spec.batch <= _MOST_JOINT for spec in layout.specs)]
+    possible = [
+        layout for layout in made if all(spec.batch <= _MOST_JOINT for spec in layout.specs)
+    ]
     distinct: dict[tuple[_Spec, ...], _Layout] = {}
     for layout in possible or [_layout("product", asked)]:
         known = distinct.get(layout.specs)
@@ -213,7 +223,9 @@ def _layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[_La
     return list(distinct.values())
 
 
-def _classes(asked: Sequence[Block], entries: Sequence[Entry]) -> dict[tuple[float, float | None], list[int]]:
+def _classes(
+    asked: Sequence[Block], entries: Sequence[Entry]
+) -> dict[tuple[float, float | None], list[int]]:
     """The entries that share a law, by their weight, or by their wanted sigma in sensitivities."""
     classes: dict[tuple[float, float | None], list[int]] = {}
     for index, entry in enumerate(entries):
@@ -229,7 +241,9 @@ def _classes(asked: Sequence[Block], entries: Sequence[Entry]) -> dict[tuple[flo
                 f"Expected the wanted sigma of an answer to be at least {_SMALLEST} of its sensitivity ({sensitivity} "
                 "lattice units): declare a larger sigma."
             )
-        classes.setdefault((1.0 if ratio is not None else block.weights[place], ratio), []).append(index)
+        classes.setdefault((1.0 if ratio is not None else block.weights[place], ratio), []).append(
+            index
+        )
     return classes
 
 
@@ -251,7 +265,11 @@ def _layout(name: str, asked: Sequence[Block]) -> _Layout:
     apart = set(checks)
     for (weight, ratio), all_members in classes.items():
         members = [i for i in all_members if i not in apart]
-        domain: Domain = "integer" if ratio is None and all(entries[i].sensitivity == 1 for i in members) else "real"
+        domain: Domain = (
+            "integer"
+            if ratio is None and all(entries[i].sensitivity == 1 for i in members)
+            else "real"
+        )
         if name == "joint":
             kind = (weight, ratio, len(members), domain)
             uses[kind] = uses.get(kind, 0) + 1
@@ -269,11 +287,18 @@ def _layout(name: str, asked: Sequence[Block]) -> _Layout:
             kind = (weight, ratio, batch, domain)
             uses[kind] = uses.get(kind, 0) + block.touched * (size // batch)
             for served in groups.values():
-                drawn += [(kind, tuple(served[at : at + batch])) for at in range(0, len(served), batch)]
+                drawn += [
+                    (kind, tuple(served[at : at + batch])) for at in range(0, len(served), batch)
+                ]
     order = {kind: place for place, kind in enumerate(uses)}
-    specs = tuple(_Spec(batch, n, 1.0 / weight, ratio, domain) for (weight, ratio, batch, domain), n in uses.items())
+    specs = tuple(
+        _Spec(batch, n, 1.0 / weight, ratio, domain)
+        for (weight, ratio, batch, domain), n in uses.items()
+    )
     # The checks that count persons once are seen in `touched` draws, each cell of other keys apart from them in one.
-    check_uses = sum(asked[b].touched if is_checks(asked[b]) else 1 for b in {entries[i].block for i in checks})
+    check_uses = sum(
+        asked[b].touched if is_checks(asked[b]) else 1 for b in {entries[i].block for i in checks}
+    )
     draws = tuple((order[kind], served) for kind, served in drawn)
     return _Layout(name, specs, draws, checks, check_uses, tuple(asked), entries)
 
@@ -308,10 +333,15 @@ def _left_for(layout: _Layout, epsilon: float, delta: float) -> tuple[float, flo
 # The search
 
 
-def _best(layouts: Sequence[_Layout], epsilon: float, delta: float) -> tuple[_Layout, _Found, dict[str, float]]:
+def _best(
+    layouts: Sequence[_Layout], epsilon: float, delta: float
+) -> tuple[_Layout, _Found, dict[str, float]]:
     if len(layouts) == 1:
         return layouts[0], _solve(layouts[0].specs, *_left_for(layouts[0], epsilon, delta)), {}
-    guesses = {layout.name: _estimate(layout.specs, *_left_for(layout, epsilon, delta)) for layout in layouts}
+    guesses = {
+        layout.name: _estimate(layout.specs, *_left_for(layout, epsilon, delta))
+        for layout in layouts
+    }
     least = min(guesses.values())
     best: tuple[_Layout, _Found] | None = None
     failure = "no law was tried"
@@ -328,7 +358,11 @@ def _best(layouts: Sequence[_Layout], epsilon: float, delta: float) -> tuple[_La
             best = layout, found
     if best is None:
         raise DesignError(failure)
-    return best[0], best[1], {name: guess / best[1].scale for name, guess in guesses.items() if math.isfinite(guess)}
+    return (
+        best[0],
+        best[1],
+        {name: guess / best[1].scale for name, guess in guesses.items() if math.isfinite(guess)},
+    )
 
 
 def _estimate(specs: Sequence[_Spec], epsilon: float, delta: float) -> float:
@@ -341,18 +375,26 @@ def _estimate(specs: Sequence[_Spec], epsilon: float, delta: float) -> float:
     def excess(log_scale: float) -> float:
         sigmas = [spec.sigma(math.exp(log_scale)) for spec in specs]
         known = [
-            classic.laplace(sigma) if spec.batch == 1 else classic.cube(sigma, spec.batch, step=_coarse(sigma))
+            classic.laplace(sigma)
+            if spec.batch == 1
+            else classic.cube(sigma, spec.batch, step=_coarse(sigma))
             for sigma, spec in zip(sigmas, specs, strict=True)
         ]
-        losses = [PrivacyLoss.of(law).compose(spec.uses) for law, spec in zip(known, specs, strict=True)]
+        losses = [
+            PrivacyLoss.of(law).compose(spec.uses) for law, spec in zip(known, specs, strict=True)
+        ]
         together = _composed(losses)
         try:
             cost = together.epsilon(delta)
-        except AccountingError:  # very different laws may be beyond the grid; their largest losses still are a guide
+        except (
+            AccountingError
+        ):  # very different laws may be beyond the grid; their largest losses still are a guide
             cost = sum(count * loss.largest for loss, count in together.parts)
         return math.log(cost / epsilon)
 
-    start = math.log(gaussian if math.isfinite(gaussian) else 2.0 * _gaussian_scale(wanted, epsilon, delta))
+    start = math.log(
+        gaussian if math.isfinite(gaussian) else 2.0 * _gaussian_scale(wanted, epsilon, delta)
+    )
     try:
         if excess(start) > 0:  # cubes need more than Gaussian noise, or than could be had
             return gaussian
@@ -394,7 +436,13 @@ def _solve(specs: Sequence[_Spec], epsilon: float, delta: float) -> _Found:
     failure = ""
     for share in _SHARES if len(specs) > 1 else (1.0,):
         try:
-            tried = _common(specs, target, delta, share * delta / len(specs), None if found is None else found.scale)
+            tried = _common(
+                specs,
+                target,
+                delta,
+                share * delta / len(specs),
+                None if found is None else found.scale,
+            )
         except DesignError as error:
             failure = str(error)
             continue
@@ -412,11 +460,16 @@ def _all_gaussian(specs: Sequence[_Spec], epsilon: float, delta: float) -> _Foun
     scale = _gaussian_scale(specs, epsilon, delta)
     if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
         return None
-    laws = [_Made(classic.gaussian(spec.sigma(scale)), spec.uses * spec.batch, "Gaussian", delta) for spec in specs]
+    laws = [
+        _Made(classic.gaussian(spec.sigma(scale)), spec.uses * spec.batch, "Gaussian", delta)
+        for spec in specs
+    ]
     return _Found(scale, tuple(laws)) if _cost(laws, delta) <= epsilon else None
 
 
-def _common(specs: Sequence[_Spec], target: float, delta: float, part: float, start: float | None) -> _Found:
+def _common(
+    specs: Sequence[_Spec], target: float, delta: float, part: float, start: float | None
+) -> _Found:
     """Laws designed for `part` of δ each, at the least common scale whose composition is within the target."""
     free = [spec for spec in specs if spec.fixed is None]
     if not free:
@@ -446,7 +499,9 @@ def _common(specs: Sequence[_Spec], target: float, delta: float, part: float, st
         tried.append((math.log(scale), math.log(cost) if math.isfinite(cost) else math.inf))
         scale = _next(tried, math.log(target * (1.0 - 0.3 * _CLOSE)), low, high)
     if reached is None:
-        raise DesignError(f"No noise within reach gives epsilon = {target:g}: ask for fewer statistics, or declare larger sigmas.")
+        raise DesignError(
+            f"No noise within reach gives epsilon = {target:g}: ask for fewer statistics, or declare larger sigmas."
+        )
     return reached
 
 
@@ -456,7 +511,9 @@ def _next(tried: Sequence[tuple[float, float]], target: float, low: float, high:
     slope = -1.1
     if len(tried) > 1 and math.isfinite(tried[-2][1]) and abs(x - tried[-2][0]) > 1e-12:
         slope = min(max((y - tried[-2][1]) / (x - tried[-2][0]), -3.0), -0.1)
-    moved = math.exp(x + min(max((target - y) / slope, -1.0), 1.0)) if math.isfinite(y) else math.inf
+    moved = (
+        math.exp(x + min(max((target - y) / slope, -1.0), 1.0)) if math.isfinite(y) else math.inf
+    )
     return moved if low * (1.0 + 1e-9) < moved < high * (1.0 - 1e-9) else math.sqrt(low * high)
 
 
@@ -471,20 +528,35 @@ def _gaussian_scale(specs: Sequence[_Spec], epsilon: float, delta: float) -> flo
     return math.sqrt(wanted / (allowed - spent)) if spent < allowed else math.inf
 
 
-@lru_cache(maxsize=256)  # several plans, engines or years ask for the same law, and a design takes seconds
-def _designed(spec: _Spec, delta: float, *, epsilon: float | None = None, sigma: float | None = None) -> _Made:
+@lru_cache(
+    maxsize=256
+)  # several plans, engines or years ask for the same law, and a design takes seconds
+def _designed(
+    spec: _Spec, delta: float, *, epsilon: float | None = None, sigma: float | None = None
+) -> _Made:
     """The best law for a spec."""
     domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
     failure = ""
-    for domain in domains:  # on the integers very small noise may not exist; the real line then serves counts too
+    for domain in (
+        domains
+    ):  # on the integers very small noise may not exist; the real line then serves counts too
         try:
-            made = design(delta=delta, epsilon=epsilon, sigma=sigma, compositions=spec.uses, batch=spec.batch, domain=domain)
+            made = design(
+                delta=delta,
+                epsilon=epsilon,
+                sigma=sigma,
+                compositions=spec.uses,
+                batch=spec.batch,
+                domain=domain,
+            )
             found = _Made(made.noise, made.uses, made.origin, delta)
             # Where several laws are composed ε may jump at a tiny change of one: the search must see the laws that are sampled.
             return found if sigma is None else replace(found, noise=_on_lattice(found, 1.0))
         except (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError) as error:
             failure = str(error)
-    if epsilon is not None:  # more may be allowed than the least noise that can be designed needs: then that is it
+    if (
+        epsilon is not None
+    ):  # more may be allowed than the least noise that can be designed needs: then that is it
         for domain in domains:
             try:
                 made = design(
@@ -532,7 +604,9 @@ def _assigned(layout: _Layout, laws: Sequence[Law]) -> tuple[Draw, ...]:
     return tuple(draws)
 
 
-def _beside_checks(layout: _Layout, found: _Found, epsilon: float, delta: float) -> tuple[tuple[Law, ...], float]:
+def _beside_checks(
+    layout: _Layout, found: _Found, epsilon: float, delta: float
+) -> tuple[tuple[Law, ...], float]:
     """The laws as they are sampled, with that of the checks, and the ε of their composition."""
     possible = _check_laws(layout, epsilon, delta)
     if not possible:
@@ -558,11 +632,15 @@ def _sampled(made: Sequence[_Made], epsilon: float, delta: float) -> tuple[tuple
     cost = math.inf
     for attempt in range(8):
         # A closed form gets a lattice, which costs it a little: it is widened until the judge agrees.
-        laws = tuple(Law(_on_lattice(law, 1.0 + 2.5e-4 * attempt), law.uses, law.origin) for law in made)
+        laws = tuple(
+            Law(_on_lattice(law, 1.0 + 2.5e-4 * attempt), law.uses, law.origin) for law in made
+        )
         cost = _cost(laws, delta)
         if cost <= epsilon:
             return laws, cost
-    raise DesignError(f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} allowed.")
+    raise DesignError(
+        f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} allowed."
+    )
 
 
 def _on_lattice(law: _Made, wider: float) -> Noise:
@@ -588,9 +666,15 @@ def _gaussian(
     """
     asked, entries = layout.blocks, layout.entries
     std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
-    first = [i for i, entry in enumerate(entries) if entry.group == 0 and not is_checks(asked[entry.block])]
+    first = [
+        i
+        for i, entry in enumerate(entries)
+        if entry.group == 0 and not is_checks(asked[entry.block])
+    ]
     mu2 = sum(asked[entries[i].block].touched / std[i] ** 2 for i in first)
     if layout.checks:
         mu2 += layout.check_uses / std[layout.checks[0]] ** 2
     mu = math.sqrt(mu2)
-    return PrivacyLoss.of(classic.gaussian(1.0 / mu)).epsilon(delta), mu / _gaussian_mu(epsilon, delta)
+    return PrivacyLoss.of(classic.gaussian(1.0 / mu)).epsilon(delta), mu / _gaussian_mu(
+        epsilon, delta
+    )

@@ -55,12 +55,21 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     return tuple(found)
 
 
-def _ratio(statistic: Statistic, groups: int, used: list[int], made: Mechanism, ratios: Ratios) -> Outlook:
+def _ratio(
+    statistic: Statistic, groups: int, used: list[int], made: Mechanism, ratios: Ratios
+) -> Outlook:
     n = statistic.expected_n if statistic.public_n is None else statistic.public_n
     if n is None:
         # The first answer of a mean is its sum; of a variance the second, the sum of squares, leads.
         leading = used[1 if statistic.kind == "variance" else 0]
         law, one = made.law_of[leading].noise, worth(made, leading)
-        return Outlook(statistic.name, statistic.kind, groups, law.std * one, law.interval(CONFIDENCE) * one, of_sum=True)
+        return Outlook(
+            statistic.name,
+            statistic.kind,
+            groups,
+            law.std * one,
+            law.interval(CONFIDENCE) * one,
+            of_sum=True,
+        )
     std, half_width = ratios.expected(statistic, used, n) or (None, None)
     return Outlook(statistic.name, statistic.kind, groups, std, half_width, of_sum=False, n=n)

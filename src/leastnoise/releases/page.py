@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from leastnoise.digits import above, below
 from leastnoise.releases.estimate import CHECKS, Row
 from leastnoise.releases.plan import Plan, Values
-from leastnoise.releases.report import clipped, guarantee, in_words, intervals_in_words, registry, shares_of, unit, why
+from leastnoise.releases.report import (
+    clipped,
+    guarantee,
+    in_words,
+    intervals_in_words,
+    registry,
+    shares_of,
+    unit,
+    why,
+)
 from leastnoise.releases.shares import share
 
 if TYPE_CHECKING:
@@ -112,7 +121,11 @@ def _so_far(release: Release) -> str:
     """The cost of all releases, where a ledger adds them up."""
     if release.standing is None:
         return f"<div><dt>Published numbers</dt><dd>{len(_asked(release))}</dd></div>\n"
-    said = f"ε of all {release.standing.releases} releases so far" if release.standing.releases > 1 else "ε of all releases so far"
+    said = (
+        f"ε of all {release.standing.releases} releases so far"
+        if release.standing.releases > 1
+        else "ε of all releases so far"
+    )
     spent, budget = above(release.standing.spent), below(release.standing.epsilon, 6)
     return f"<div><dt>{said}</dt><dd>{spent} <small>of {budget}</small></dd></div>\n"
 
@@ -167,7 +180,11 @@ def _contribution(plan: Plan) -> str:
     """How much of one person counts."""
     if plan.one_row_per_person:
         return "One row is one person, and every row counts."
-    groups = "" if plan.groups_per_person is None else f", in at most {plan.groups_per_person} groups of each grouping"
+    groups = (
+        ""
+        if plan.groups_per_person is None
+        else f", in at most {plan.groups_per_person} groups of each grouping"
+    )
     each = "" if plan.rows_per_group is None else f", at most {plan.rows_per_group} in one group"
     return f"Of each person at most {plan.rows_per_person} rows count{groups}{each}. Rows without a {plan.person} do not."
 
@@ -183,7 +200,11 @@ _THEN = {
 def _check(row: Row) -> str:
     if row.kind == "other keys":
         return f"{row.statistic}: {row.group}"
-    what = {"left out": "{}", "clipped": "a value of {} beyond its bounds", "unreadable": "a value of {} that is no number"}
+    what = {
+        "left out": "{}",
+        "clipped": "a value of {} beyond its bounds",
+        "unreadable": "a value of {} that is no number",
+    }
     return f"persons with {what[row.kind].format(row.group)}"
 
 
@@ -214,11 +235,21 @@ def scales(release: Release) -> dict[str, tuple[float, float]]:
     for row in release.rows:
         statistic = declared.get(row.statistic)
         start = (0.0, 0.0)
-        if statistic is not None and statistic.kind == "mean" and statistic.lower is not None and statistic.upper is not None:
+        if (
+            statistic is not None
+            and statistic.kind == "mean"
+            and statistic.lower is not None
+            and statistic.upper is not None
+        ):
             start = (statistic.lower, statistic.upper)
         low, high = found.get(row.statistic, start)
-        found[row.statistic] = (low, high) if row.value is None else (min(low, row.lower), max(high, row.upper))
-    return {name: (low, high) if low < high else (low - 1.0, high + 1.0) for name, (low, high) in found.items()}
+        found[row.statistic] = (
+            (low, high) if row.value is None else (min(low, row.lower), max(high, row.upper))
+        )
+    return {
+        name: (low, high) if low < high else (low - 1.0, high + 1.0)
+        for name, (low, high) in found.items()
+    }
 
 
 def _table(release: Release) -> str:
@@ -283,12 +314,19 @@ def _day(stamp: str) -> str:
 def _power(value: float) -> str:
     """1e-06 as 10 to the −6."""
     exponent = round(math.log10(value))
-    return f"10<sup>−{-exponent}</sup>" if exponent < 0 and value == float(f"1e{exponent}") else above(value, 6)
+    return (
+        f"10<sup>−{-exponent}</sup>"
+        if exponent < 0 and value == float(f"1e{exponent}")
+        else above(value, 6)
+    )
 
 
 def _definitions(record: Any) -> str:
     if isinstance(record, dict):
-        entries = (f"<div><dt>{escape(_words(key))}</dt><dd>{_definitions(value)}</dd></div>" for key, value in record.items())
+        entries = (
+            f"<div><dt>{escape(_words(key))}</dt><dd>{_definitions(value)}</dd></div>"
+            for key, value in record.items()
+        )
         return "<dl>" + "".join(entries) + "</dl>"
     if isinstance(record, list):
         return escape(", ".join(map(str, record))) or "–"

@@ -41,15 +41,30 @@ from leastnoise.errors import (
     real_number,
 )
 from leastnoise.releases.keys import Key, keys_of
-from leastnoise.releases.source import MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, text
+from leastnoise.releases.source import (
+    MOST_TEXT,
+    Connection,
+    CsvFile,
+    DuckDBTable,
+    Frame,
+    ParquetFile,
+    Source,
+    text,
+)
 
 Relation = Literal["add/remove", "replace"]
 Kind = Literal["count", "persons", "sum", "mean", "variance", "histogram"]
 KINDS = ("count", "persons", "sum", "mean", "variance", "histogram")
 POSTPROCESSING = ("non-negative", "integer", "totals")
-LARGEST_INDEX = 2**50  # of the value lattice: x/pitch + ½ is then exact to 1/4 in double arithmetic on every engine
-LARGEST_CELL = 2**62  # the largest integer one row may contribute: it is a 64-bit integer in the engine
-LARGEST_SUM = 10**38  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
+LARGEST_INDEX = (
+    2**50
+)  # of the value lattice: x/pitch + ½ is then exact to 1/4 in double arithmetic on every engine
+LARGEST_CELL = (
+    2**62
+)  # the largest integer one row may contribute: it is a 64-bit integer in the engine
+LARGEST_SUM = (
+    10**38
+)  # what the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL)
 LARGEST_EPSILON = 50.0  # e^50 = 5e21
 MOST_GROUPS = 100_000
 MOST_ABOUT = 10_000  # characters of a text in [about], which may have lines
@@ -116,9 +131,13 @@ class Statistic:
             about = f"{self.kind} of {self.column}" if self.column else self.kind
             object.__setattr__(self, "name", f"{about} by {by}" if by else about)
         if len({key.column for key in self.group_by}) != len(self.group_by):
-            raise InvalidParameterError("group_by", [key.column for key in self.group_by], "to name each column once")
+            raise InvalidParameterError(
+                "group_by", [key.column for key in self.group_by], "to name each column once"
+            )
         if math.prod(len(key.labels) for key in self.group_by) > MOST_GROUPS:
-            raise PlanError(f"{self.name!r} has more than {MOST_GROUPS} groups: declare fewer keys.")
+            raise PlanError(
+                f"{self.name!r} has more than {MOST_GROUPS} groups: declare fewer keys."
+            )
         positive("weight", self.weight)
         if self.sigma is not None:
             positive("sigma", self.sigma)
@@ -129,20 +148,36 @@ class Statistic:
         if self.public_n is not None:
             positive_integer("public_n", self.public_n)
             if self.kind not in ("mean", "variance") or self.group_by:
-                raise PlanError(f"{self.name!r} cannot use public_n: it is the number of values of an ungrouped mean or variance.")
+                raise PlanError(
+                    f"{self.name!r} cannot use public_n: it is the number of values of an ungrouped mean or variance."
+                )
         if self.expected_n is not None:
             positive_integer("expected_n", self.expected_n)
             if self.kind not in ("mean", "variance") or self.public_n is not None:
-                raise PlanError(f"{self.name!r} cannot use expected_n: it is for means and variances without public_n.")
-        if self.sigma is not None and not (self.kind in ("count", "persons", "sum", "histogram") or self.is_shifted_sum):
-            raise PlanError(f"{self.name!r} has no noise of its own alone: declare a weight instead of sigma, or public_n.")
+                raise PlanError(
+                    f"{self.name!r} cannot use expected_n: it is for means and variances without public_n."
+                )
+        if self.sigma is not None and not (
+            self.kind in ("count", "persons", "sum", "histogram") or self.is_shifted_sum
+        ):
+            raise PlanError(
+                f"{self.name!r} has no noise of its own alone: declare a weight instead of sigma, or public_n."
+            )
 
     def _check_plain(self) -> None:
         if self.column is not None:
-            raise PlanError(f"{self.name!r} ({self.kind}) uses no column; for a histogram declare group_by = {{column = keys}}.")
+            raise PlanError(
+                f"{self.name!r} ({self.kind}) uses no column; for a histogram declare group_by = {{column = keys}}."
+            )
         if self.kind == "histogram" and not self.group_by:
-            raise PlanError(f"{self.name!r} has no keys: declare group_by = {{column = [keys]}} or {{column = {{edges = […]}}}}.")
-        given = [name for name in ("lower", "upper", "pitch", "missing") if getattr(self, name) is not None]
+            raise PlanError(
+                f"{self.name!r} has no keys: declare group_by = {{column = [keys]}} or {{column = {{edges = […]}}}}."
+            )
+        given = [
+            name
+            for name in ("lower", "upper", "pitch", "missing")
+            if getattr(self, name) is not None
+        ]
         if given:
             raise PlanError(f"{self.name!r} ({self.kind}) has no use for {', '.join(given)}.")
 
@@ -156,7 +191,9 @@ class Statistic:
         }
         for name, meaning in wanted.items():
             if getattr(self, name) is None:
-                raise PlanError(f"{self.name!r} ({self.kind}) declares no {name}: declare {name} = {meaning}.")
+                raise PlanError(
+                    f"{self.name!r} ({self.kind}) declares no {name}: declare {name} = {meaning}."
+                )
         text("column", self.column)
         lower, upper = real_number("lower", self.lower), real_number("upper", self.upper)
         pitch = positive("pitch", self.pitch)
@@ -166,11 +203,24 @@ class Statistic:
         if not lower < upper:
             raise InvalidParameterError("lower", lower, f"to be below upper={upper!r}")
         if max(abs(lower), abs(upper)) / pitch > LARGEST_INDEX:
-            raise InvalidParameterError("pitch", pitch, f"to divide the bounds of {self.name!r} into at most 2^50 places")
+            raise InvalidParameterError(
+                "pitch", pitch, f"to divide the bounds of {self.name!r} into at most 2^50 places"
+            )
         if not _place(lower, pitch) < _place(upper, pitch):
-            raise InvalidParameterError("pitch", pitch, f"to put {lower!r} and {upper!r} at different places; take a smaller pitch")
-        if self.kind == "variance" and (_place(upper, pitch) - _place(lower, pitch)) ** 2 > LARGEST_CELL:
-            raise InvalidParameterError("pitch", pitch, f"to be larger: the squares of {self.name!r} would not fit 64-bit integers")
+            raise InvalidParameterError(
+                "pitch",
+                pitch,
+                f"to put {lower!r} and {upper!r} at different places; take a smaller pitch",
+            )
+        if (
+            self.kind == "variance"
+            and (_place(upper, pitch) - _place(lower, pitch)) ** 2 > LARGEST_CELL
+        ):
+            raise InvalidParameterError(
+                "pitch",
+                pitch,
+                f"to be larger: the squares of {self.name!r} would not fit 64-bit integers",
+            )
 
     @property
     def is_shifted_sum(self) -> bool:
@@ -183,12 +233,18 @@ class Statistic:
         if self.column is None:
             return None
         missing: Any = self.missing if self.missing == "drop" else float(cast(float, self.missing))
-        lower, upper, pitch = float(cast(float, self.lower)), float(cast(float, self.upper)), float(cast(float, self.pitch))
+        lower, upper, pitch = (
+            float(cast(float, self.lower)),
+            float(cast(float, self.upper)),
+            float(cast(float, self.pitch)),
+        )
         return Values(self.column, lower, upper, pitch, missing, self.infinite)
 
     def describe(self) -> dict[str, Any]:
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "group_by"}
-        if self.expected_n is None:  # a plan without it keeps the hash that it had before there was one
+        if (
+            self.expected_n is None
+        ):  # a plan without it keeps the hash that it had before there was one
             del plain["expected_n"]
         return {**plain, "group_by": [key.describe() for key in self.group_by]}
 
@@ -228,7 +284,9 @@ class Plan:
         text("name", self.name)
         if self.dataset is not None:
             text("dataset", self.dataset)
-        if self.source is not None and not isinstance(self.source, (CsvFile, ParquetFile, DuckDBTable, Connection, Frame)):
+        if self.source is not None and not isinstance(
+            self.source, (CsvFile, ParquetFile, DuckDBTable, Connection, Frame)
+        ):
             object.__setattr__(self, "source", Frame(self.source))
         if self.relation not in ("add/remove", "replace"):
             raise PlanError(
@@ -237,7 +295,9 @@ class Plan:
             )
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         if self.epsilon > LARGEST_EPSILON:
-            raise InvalidParameterError("epsilon", self.epsilon, f"to be at most {LARGEST_EPSILON:g}: more protects nobody")
+            raise InvalidParameterError(
+                "epsilon", self.epsilon, f"to be at most {LARGEST_EPSILON:g}: more protects nobody"
+            )
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
         positive_integer("max_rows", self.max_rows)
@@ -262,11 +322,15 @@ class Plan:
         names = [statistic.name for statistic in statistics]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise PlanError(f"Two statistics are called {twice[0]!r}: declare a different name for each.")
+            raise PlanError(
+                f"Two statistics are called {twice[0]!r}: declare a different name for each."
+            )
 
     def _check_unit(self) -> None:
         if not isinstance(self.one_row_per_person, bool):
-            raise InvalidParameterError("one_row_per_person", self.one_row_per_person, "to be true or false")
+            raise InvalidParameterError(
+                "one_row_per_person", self.one_row_per_person, "to be true or false"
+            )
         if self.person_is:
             text("person_is", self.person_is)
         if (self.person is None) != self.one_row_per_person:
@@ -283,12 +347,18 @@ class Plan:
             if given:
                 raise PlanError(f"One row is one person, so {given[0]} is 1: leave it out.")
             if any(statistic.kind == "persons" for statistic in self.statistics):
-                raise PlanError('One row is one person: ask for kind = "count" instead of "persons".')
+                raise PlanError(
+                    'One row is one person: ask for kind = "count" instead of "persons".'
+                )
             return
         text("person", self.person)
         if self.rows_per_person is None:
-            raise PlanError("Persons may have many rows: declare rows_per_person = how many rows of one person count at most.")
-        if self.groups_per_person is None and any(statistic.group_by for statistic in self.statistics):
+            raise PlanError(
+                "Persons may have many rows: declare rows_per_person = how many rows of one person count at most."
+            )
+        if self.groups_per_person is None and any(
+            statistic.group_by for statistic in self.statistics
+        ):
             raise PlanError(
                 "Persons may be in many groups: declare groups_per_person = in how many groups of a group_by one person counts "
                 "at most."
@@ -340,7 +410,11 @@ class Plan:
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain JSON data, without passwords and without data."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("source", "statistics")}
+        plain = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in ("source", "statistics")
+        }
         if not self.person_is:  # plans that do not say it keep the hash they always had
             del plain["person_is"]
         return {

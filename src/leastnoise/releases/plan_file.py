@@ -25,11 +25,17 @@ def load_plan(path: str | PathLike[str]) -> Plan:
         content = tomllib.loads(read_text(path, _MOST_BYTES), parse_float=json_float)
         _check_integers(content)
     except OSError as error:
-        raise InvalidFileError(f"Cannot read the plan {os.fspath(path)!r}: {error.strerror}.") from None
+        raise InvalidFileError(
+            f"Cannot read the plan {os.fspath(path)!r}: {error.strerror}."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidFileError(f"The plan {os.fspath(path)!r} is not valid TOML: {error}.") from None
+        raise InvalidFileError(
+            f"The plan {os.fspath(path)!r} is not valid TOML: {error}."
+        ) from None
     except ValueError:  # Python reads integers of up to 4,300 digits
-        raise InvalidFileError(f"The plan {os.fspath(path)!r} has a number beyond all range.") from None
+        raise InvalidFileError(
+            f"The plan {os.fspath(path)!r} has a number beyond all range."
+        ) from None
     return plan_from(content, folder=where.parent)
 
 
@@ -56,7 +62,9 @@ def plan_from(content: Mapping[str, Any], *, folder: Path | None = None) -> Plan
     for name in ("name", "epsilon", "relation"):
         if name not in given:
             raise PlanError(f"The plan declares no {name}: declare {_MEANING[name]}.")
-    if not isinstance(given.get("postprocess", []), list) or not isinstance(given.get("about", {}), dict):
+    if not isinstance(given.get("postprocess", []), list) or not isinstance(
+        given.get("about", {}), dict
+    ):
         raise PlanError("postprocess is a list of words, and [about] a table of texts.")
     _known("the plan", given, {f.name for f in fields(Plan)} - {"source", "statistics"})
     return Plan(source=source, statistics=tuple(_statistic(entry) for entry in statistics), **given)
@@ -83,8 +91,12 @@ def _source(entry: Any, folder: Path | None) -> Source | None:
         raise PlanError("[source] is a table: declare csv, parquet, duckdb or connection in it.")
     kinds = [kind for kind in ("csv", "parquet", "duckdb", "connection") if kind in entry]
     if len(kinds) != 1:
-        raise PlanError("The plan declares no source: declare exactly one of csv, parquet, duckdb and connection in [source].")
-    allowed = {"csv": {"csv", "columns", "delimiter"}, "parquet": {"parquet"}}.get(kinds[0], {kinds[0], "table"})
+        raise PlanError(
+            "The plan declares no source: declare exactly one of csv, parquet, duckdb and connection in [source]."
+        )
+    allowed = {"csv": {"csv", "columns", "delimiter"}, "parquet": {"parquet"}}.get(
+        kinds[0], {kinds[0], "table"}
+    )
     _known("[source]", entry, allowed)
     if kinds[0] == "connection":  # checked there, without being shown
         return Connection(entry["connection"], text("source.table", entry.get("table")))
@@ -92,10 +104,16 @@ def _source(entry: Any, folder: Path | None) -> Source | None:
     path = str(folder / place) if folder is not None else place
     if kinds[0] == "csv":
         return CsvFile(path, entry.get("columns"), entry.get("delimiter", ","))
-    return ParquetFile(path) if kinds[0] == "parquet" else DuckDBTable(path, text("source.table", entry.get("table")))
+    return (
+        ParquetFile(path)
+        if kinds[0] == "parquet"
+        else DuckDBTable(path, text("source.table", entry.get("table")))
+    )
 
 
 def _known(what: str, entry: Mapping[str, Any], allowed: set[str]) -> None:
     unknown = sorted(set(entry) - allowed)
     if unknown:
-        raise PlanError(f"{what} has no declaration {unknown[0]!r}; known are {', '.join(sorted(allowed))}.")
+        raise PlanError(
+            f"{what} has no declaration {unknown[0]!r}; known are {', '.join(sorted(allowed))}."
+        )

@@ -32,9 +32,17 @@ from leastnoise.releases.trials import Floats, Pattern, Trials, worth
 
 CONFIDENCE = 0.95
 FEW = 4.0  # standard deviations of a noisy number of values, below which it is too few to say
-_GRID = np.linspace(-1.0, 1.0, 65)  # of m/w, where q is computed; between them it is all but straight
+_GRID = np.linspace(
+    -1.0, 1.0, 65
+)  # of m/w, where q is computed; between them it is all but straight
 _ROUNDS = 500  # of a contraction by at least a third: FEW is well above the slope of q
-_PLANNED = (0.0, 0.25, 0.5, 0.75, 1.0)  # of w, or of the largest variance: where a plan looks for the widest interval
+_PLANNED = (
+    0.0,
+    0.25,
+    0.5,
+    0.75,
+    1.0,
+)  # of w, or of the largest variance: where a plan looks for the widest interval
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,9 @@ class Ratios:
         self._made, self._trials = made, trials
         self._reaches: dict[tuple[Pattern, tuple[float, ...]], Floats] = {}
 
-    def estimate(self, statistic: Statistic, used: Sequence[int], noisy: Sequence[float]) -> Estimate | None:
+    def estimate(
+        self, statistic: Statistic, used: Sequence[int], noisy: Sequence[float]
+    ) -> Estimate | None:
         """The ratio from its noisy answers; None where there are too few values to say."""
         if statistic.public_n is not None:
             n = float(statistic.public_n)
@@ -70,7 +80,9 @@ class Ratios:
         lower, upper = max(held - (value - low), first), min(held + (high - value), last)
         return Estimate(held, std, max(held - lower, upper - held), lower, upper)
 
-    def expected(self, statistic: Statistic, used: Sequence[int], n: int) -> tuple[float, float] | None:
+    def expected(
+        self, statistic: Statistic, used: Sequence[int], n: int
+    ) -> tuple[float, float] | None:
         """Standard deviation and 95 % half-width at n values; None where they are too few to say.
 
         They depend on the values too: these are the widest, wherever a mean lies; of a variance the
@@ -80,7 +92,9 @@ class Ratios:
         if statistic.kind == "mean":
             answers = [[n * m * w] for m in _PLANNED]
         else:
-            spreads = [(m * w, v * (1.0 - m * m) * w * w) for m in _PLANNED if m <= 0.5 for v in _PLANNED]
+            spreads = [
+                (m * w, v * (1.0 - m * m) * w * w) for m in _PLANNED if m <= 0.5 for v in _PLANNED
+            ]
             answers = [[n * m, n * (v + m * m - w * w / 2)] for m, v in spreads]
         noisy = [one if statistic.public_n is not None else [*one, float(n)] for one in answers]
         found = [self.estimate(statistic, used, one) for one in noisy]
@@ -103,7 +117,11 @@ class Ratios:
         m, stds = noisy[0] / n, self._stds(used)
         if len(used) == 1:
             std = float(stds[0]) / n
-            half = self._made.law_of[used[0]].noise.interval(CONFIDENCE) * worth(self._made, used[0]) / n
+            half = (
+                self._made.law_of[used[0]].noise.interval(CONFIDENCE)
+                * worth(self._made, used[0])
+                / n
+            )
             return middle + m, std, middle + m - half, middle + m + half
         reach = self._reach(used, w)
         low, high = (_end(noisy[0], n, sign * reach, w) for sign in (-1.0, 1.0))
@@ -127,7 +145,9 @@ class Ratios:
         value = q / n + half - (s / n) ** 2
         slopes = np.array([-2.0 * s / n**2, 1.0 / n, -q / n**2 + 2.0 * s**2 / n**3])[: len(used)]
         std = float(np.sqrt(slopes**2 @ self._stds(used) ** 2))
-        moved_s, moved_q, *rest = (v + e for v, e in zip(noisy, self._trials.noise(used), strict=True))
+        moved_s, moved_q, *rest = (
+            v + e for v, e in zip(noisy, self._trials.noise(used), strict=True)
+        )
         number = np.maximum(rest[0], 1.0) if rest else np.float64(n)
         moved = moved_q / number + half - (moved_s / number) ** 2
         width = float(np.quantile(np.abs(moved - value), CONFIDENCE))

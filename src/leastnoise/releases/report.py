@@ -51,7 +51,9 @@ def guarantee(release: Release) -> dict[str, Any]:
         "unit": unit(plan),
         "rows_per_person": 1 if plan.one_row_per_person else plan.rows_per_person,
         "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
-        "covers": "this release alone" if release.entry is None else "this release; the ledger adds up all releases",
+        "covers": "this release alone"
+        if release.entry is None
+        else "this release; the ledger adds up all releases",
         "entropy": release.entropy,
         "in_words": in_words(release),
     }
@@ -89,7 +91,13 @@ def bounds(release: Release) -> dict[str, Any]:
         "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
         "rows_per_group": 1 if plan.one_row_per_person else plan.rows_per_group,
         "columns": [
-            {"column": one.column, "lower": one.lower, "upper": one.upper, "pitch": one.pitch, "missing": one.missing}
+            {
+                "column": one.column,
+                "lower": one.lower,
+                "upper": one.upper,
+                "pitch": one.pitch,
+                "missing": one.missing,
+            }
             for one in clipped(plan)
         ],
         "shares_of": shares_of(plan),
@@ -108,22 +116,23 @@ def shares_of(plan: Plan) -> str:
     return (
         "The share is of the persons, where their number is published, and not of the rows or values: how many rows one person "
         "loses has no bound, so no noise could hide it, and one person may have clipped values in all their "
-        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. " + _ONCE
+        f"{plan.rows_per_person} rows, so a count of values would need {plan.rows_per_person} times the noise. "
+        + _ONCE
     )
 
 
 def clipped(plan: Plan) -> list[Values]:
     """The columns of numbers with their bounds, each once."""
     found = (statistic.values for statistic in plan.statistics)
-    return list({(one.column, one.lower, one.upper): one for one in found if one is not None}.values())
+    return list(
+        {(one.column, one.lower, one.upper): one for one in found if one is not None}.values()
+    )
 
 
 def intervals_in_words(plan: Plan) -> str:
     """Of which values the intervals are, where there was post-processing."""
     if "totals" in plan.postprocess:
-        return (
-            "Counts that were made to add up have intervals of their own, recomputed; the others are those of the values before it."
-        )
+        return "Counts that were made to add up have intervals of their own, recomputed; the others are those of the values before it."
     return "The intervals are those of the values before it."
 
 
@@ -134,7 +143,12 @@ def law(release: Release) -> dict[str, Any]:
         "layout": made.layout,
         "layout_in_words": layout_in_words(release),
         "laws": [
-            {"origin": one.origin, "answers_a_draw": one.noise.dimension, "draws_that_see_a_person": one.uses, "std": one.noise.std}
+            {
+                "origin": one.origin,
+                "answers_a_draw": one.noise.dimension,
+                "draws_that_see_a_person": one.uses,
+                "std": one.noise.std,
+            }
             for one in made.laws
         ],
         "other_layouts_relative_noise": dict(made.alternatives),
@@ -146,7 +160,11 @@ def law(release: Release) -> dict[str, Any]:
 
 def layout_in_words(release: Release) -> str:
     made = release.mechanism
-    if made.layout == "joint" and all(one.noise.dimension == 1 for one in made.laws) and len(made.entries) > 1:
+    if (
+        made.layout == "joint"
+        and all(one.noise.dimension == 1 for one in made.laws)
+        and len(made.entries) > 1
+    ):
         return _LAYOUTS["product"]
     return _LAYOUTS[made.layout]
 
@@ -165,7 +183,12 @@ def why(release: Release) -> str:
         f"(this noise has {gain:.0f} % less variance); with the same standard deviation it would cost "
         f"ε = {made.gaussian_epsilon:.4g}."
     )
-    return f"Chosen: {layout_in_words(release)}" + (f"; {'; '.join(others)}" if others else "") + ". " + compared
+    return (
+        f"Chosen: {layout_in_words(release)}"
+        + (f"; {'; '.join(others)}" if others else "")
+        + ". "
+        + compared
+    )
 
 
 def registry(release: Release) -> dict[str, Any]:
@@ -182,7 +205,9 @@ def registry(release: Release) -> dict[str, Any]:
                 "data_product_type": "Summary statistics",
                 "data_product_region": about.get("region", ""),
                 "data_product_sector": about.get("sector", ""),
-                "description": about.get("description", f"{len(release.rows)} statistics of one table."),
+                "description": about.get(
+                    "description", f"{len(release.rows)} statistics of one table."
+                ),
                 "publication_date": release.published[:10],
             },
             "dp_flavor": {
@@ -252,7 +277,14 @@ def records(release: Release) -> list[dict[str, Any]]:
     for record, read_first in zip(plain, beside(release.plan, release.rows), strict=True):
         keys = record.pop("keys")
         first = {name: record.pop(name) for name in ("statistic", "kind", "group")}
-        found.append({**first, **{named[column]: keys.get(column) for column in columns}, "read_first": read_first, **record})
+        found.append(
+            {
+                **first,
+                **{named[column]: keys.get(column) for column in columns},
+                "read_first": read_first,
+                **record,
+            }
+        )
     return found
 
 
@@ -264,5 +296,7 @@ def as_csv(release: Release) -> str:
     marked = {} if release.is_private else {"entropy": release.entropy}
     lines = [{**record, **marked} for record in records(release)]
     for cells in ([*lines[0]], *([*line.values()] for line in lines)):
-        writer.writerow([spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells])
+        writer.writerow(
+            [spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells]
+        )
     return text.getvalue()

@@ -28,7 +28,13 @@ from typing import Any
 import numpy as np
 
 from leastnoise.digits import above
-from leastnoise.errors import BudgetExceededError, LeastNoiseError, LedgerError, PlanError, UnsupportedError
+from leastnoise.errors import (
+    BudgetExceededError,
+    LeastNoiseError,
+    LedgerError,
+    PlanError,
+    UnsupportedError,
+)
 from leastnoise.extras import required as extra
 from leastnoise.releases import estimate, report
 from leastnoise.releases.advice import tried, unit_of, with_share
@@ -99,7 +105,11 @@ class Release:
     @property
     def hash(self) -> str:
         """SHA-256 of the plan and the published numbers."""
-        text = json.dumps([self.plan.hash, [row.as_dict() for row in self.rows]], sort_keys=True, separators=(",", ":"))
+        text = json.dumps(
+            [self.plan.hash, [row.as_dict() for row in self.rows]],
+            sort_keys=True,
+            separators=(",", ":"),
+        )
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def value(self, statistic: str, group: str = "") -> float | None:
@@ -140,7 +150,9 @@ class Release:
         """The numbers as an Arrow table; the metadata of its schema have the guarantee and what to read first."""
         records = report.records(self)
         made = extra("pyarrow", "tables").Table.from_pylist(records, schema=_schema(records[0]))
-        return made.replace_schema_metadata({name: json.dumps(told) for name, told in report.attached(self).items()})
+        return made.replace_schema_metadata(
+            {name: json.dumps(told) for name, told in report.attached(self).items()}
+        )
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """JSON text, also written to `path` if given."""
@@ -206,7 +218,9 @@ def release(
     told("designing the noise", 0.0)
     made = mechanism(wanted) if prepared is None else prepared
     if made.plan_hash != wanted.hash:
-        raise PlanError("The prepared noise belongs to another plan: call mechanism(plan) for this one.")
+        raise PlanError(
+            "The prepared noise belongs to another plan: call mechanism(plan) for this one."
+        )
     told("designing the noise", 1.0)
     dataset = wanted.dataset or wanted.name
     if ledger is not None:
@@ -214,8 +228,14 @@ def release(
         if not cost.allowed or (cost.last and not last):
             _refuse(ledger, dataset, wanted, made, source)
     if sealed and table is not None:
-        raise UnsupportedError("A sealed scan is of the file that a plan declares: leave out table, or sealed.")
-    opened = SealedTable(wanted, made.blocks, scratch=scratch) if sealed else open_table(wanted, table, scratch=scratch)
+        raise UnsupportedError(
+            "A sealed scan is of the file that a plan declares: leave out table, or sealed."
+        )
+    opened = (
+        SealedTable(wanted, made.blocks, scratch=scratch)
+        if sealed
+        else open_table(wanted, table, scratch=scratch)
+    )
     try:
         if isinstance(opened, Table):  # a sealed one rehearsed as it was opened
             rehearse(wanted, opened, made.blocks)
@@ -237,7 +257,13 @@ def release(
     return done
 
 
-def obstacle(plan: Plan, prepared: Mechanism, *, scratch: str | PathLike[str] | None = None, sealed: bool = False) -> str:
+def obstacle(
+    plan: Plan,
+    prepared: Mechanism,
+    *,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
+) -> str:
     """Why a release of the plan would fail at its table, as far as that shows without a row; "" where nothing is seen.
 
     Names and types are checked, and every query runs on no rows. Files are not read to their end: what
@@ -257,7 +283,9 @@ def obstacle(plan: Plan, prepared: Mechanism, *, scratch: str | PathLike[str] | 
     return ""
 
 
-def _spend(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool) -> int:
+def _spend(
+    ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool
+) -> int:
     told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
     return ledger.spend(dataset, made.spends, **told, **unit_of(plan), last=last).id
 
@@ -268,17 +296,23 @@ def _refuse(ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: E
         _spend(ledger, dataset, plan, made, source, last=False)
     except BudgetExceededError as refused:
         reason = " ".join(filter(None, (refused.advice, tried(plan, ledger))))
-        raise BudgetExceededError(dataset, refused.budget, refused.spent, refused.asked, reason) from None
+        raise BudgetExceededError(
+            dataset, refused.budget, refused.spent, refused.asked, reason
+        ) from None
     except LedgerError as refused:
         raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
 
 
 def _standing(ledger: Ledger, dataset: str) -> Standing:
     account = ledger.dataset(dataset)
-    return Standing(dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head)
+    return Standing(
+        dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head
+    )
 
 
-def _counted(plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress) -> list[Counts]:
+def _counted(
+    plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress
+) -> list[Counts]:
     """The integers of every block, one scan each."""
     counted = []
     for b, block in enumerate(made.blocks):
@@ -308,7 +342,9 @@ def _noisy(made: Mechanism, counts: Sequence[Counts], source: Entropy) -> list[f
             counted = counts[entry.block][cells[entry.block][entry.group]][place]
             scaled[at] = Fraction(counted, entry.sensitivity)
         out = noised(law, scaled, entropy=source, not_private=not is_private(source))
-        for i, entry, integer in zip(drawn.entries, served, out.integers.tolist()[: len(served)], strict=True):
+        for i, entry, integer in zip(
+            drawn.entries, served, out.integers.tolist()[: len(served)], strict=True
+        ):
             noisy[i] = int(integer) * out.unit * entry.sensitivity * entry.answer.unit
     return [float(value) for value in noisy]
 
@@ -322,4 +358,6 @@ def _written(text: str, path: str | PathLike[str] | None) -> str:
 def _schema(record: dict[str, Any]) -> Any:
     arrow = extra("pyarrow", "tables")
     numbers = ("value", "lower", "upper", "noise_std", "half_width_95", "unprocessed")
-    return arrow.schema([(name, arrow.float64() if name in numbers else arrow.string()) for name in record])
+    return arrow.schema(
+        [(name, arrow.float64() if name in numbers else arrow.string()) for name in record]
+    )

@@ -64,7 +64,9 @@ def executed(query: Any, engine: str, progress: Report | None = None) -> Any:
                     most = max(most, min(handle.share(), 1.0))
                 progress(most)
     except BaseException as error:
-        if worker.ident is not None or not isinstance(error, RuntimeError):  # else there was no thread to be had
+        if worker.ident is not None or not isinstance(
+            error, RuntimeError
+        ):  # else there was no thread to be had
             _end(handle, ended)
             worker.join()
         raise
@@ -95,7 +97,9 @@ def _duckdb(backend: Any) -> _Handle:
         backend.raw_sql("SET enable_progress_bar = true")
         backend.raw_sql("SET enable_progress_bar_print = false")
 
-    return _Handle(begin, lambda: float(backend.con.query_progress()) / 100.0, lambda: backend.con.interrupt())
+    return _Handle(
+        begin, lambda: float(backend.con.query_progress()) / 100.0, lambda: backend.con.interrupt()
+    )
 
 
 def _postgres(backend: Any) -> _Handle:
@@ -107,19 +111,29 @@ def _spark(backend: Any) -> _Handle:
     name = f"leastnoise-{uuid.uuid4().hex}"
     try:
         context = session.sparkContext
-    except Exception:  # Spark Connect has no context here; tags do the same there, without the tasks
-        return _Handle(lambda: session.addTag(name), lambda: 0.0, lambda: session.interruptTag(name))
+    except (
+        Exception
+    ):  # Spark Connect has no context here; tags do the same there, without the tasks
+        return _Handle(
+            lambda: session.addTag(name), lambda: 0.0, lambda: session.interruptTag(name)
+        )
 
     def share() -> float:
         """Finished tasks over all tasks, stages that have not begun counted like the others. Later jobs are not known yet."""
         tracker = context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(name)]
-        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        stages = [
+            tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds
+        ]
         known = [stage for stage in stages if stage is not None and stage.numTasks > 0]
-        return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known)) / max(len(stages), 1)
+        return float(sum(stage.numCompletedTasks / stage.numTasks for stage in known)) / max(
+            len(stages), 1
+        )
 
     return _Handle(
-        lambda: context.setJobGroup(name, "leastnoise", interruptOnCancel=True), share, lambda: context.cancelJobGroup(name)
+        lambda: context.setJobGroup(name, "leastnoise", interruptOnCancel=True),
+        share,
+        lambda: context.cancelJobGroup(name),
     )
 
 
@@ -127,4 +141,8 @@ def _nothing() -> None:
     return None
 
 
-_HANDLES: dict[str, Callable[[Any], _Handle]] = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark}
+_HANDLES: dict[str, Callable[[Any], _Handle]] = {
+    "duckdb": _duckdb,
+    "postgres": _postgres,
+    "pyspark": _spark,
+}

@@ -23,11 +23,26 @@ from leastnoise.errors import UnsupportedError
 # landlock_create_ruleset, landlock_add_rule, landlock_restrict_self: the same numbers on every processor.
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _WRITE, _READ, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
-_REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_FILE, _MAKE_LINK = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 12
+_REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_FILE, _MAKE_LINK = (
+    1 << 4,
+    1 << 5,
+    1 << 7,
+    1 << 8,
+    1 << 12,
+)
 _TRUNCATE = 1 << 14
 # All rights that a version of Landlock knows: what is handled is refused unless a rule grants it.
-_HANDLED = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-_TCP, _SCOPED = 0b11, 0b11  # from version 4: bind and connect; from 6: abstract Unix sockets and signals
+_HANDLED = {
+    1: (1 << 13) - 1,
+    2: (1 << 14) - 1,
+    3: (1 << 15) - 1,
+    4: (1 << 15) - 1,
+    5: (1 << 16) - 1,
+}
+_TCP, _SCOPED = (
+    0b11,
+    0b11,
+)  # from version 4: bind and connect; from 6: abstract Unix sockets and signals
 
 _NO_NEW_PRIVILEGES, _SECCOMP, _PARENT_DEATH = 38, 22, 1  # of prctl
 _FILTER_MODE = 2
@@ -61,7 +76,9 @@ def seal(readable: Sequence[str], writable: Sequence[str], listed: Sequence[str]
         raise UnsupportedError(f"{why[0].upper()}{why[1:]}.")
     threads = os.listdir("/proc/self/task")
     if len(threads) != 1:
-        raise UnsupportedError(f"A process is sealed before it has threads; this one has {len(threads)}.")
+        raise UnsupportedError(
+            f"A process is sealed before it has threads; this one has {len(threads)}."
+        )
     _call("prctl", _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _close_files(readable, writable, listed)
     _close_calls(platform.machine())
@@ -83,7 +100,9 @@ def _call(name: str, *arguments: Any) -> int:
     numbers = [ctypes.c_ulong(one) if isinstance(one, int) else one for one in arguments]
     result = int(getattr(library, name)(*numbers))
     if result < 0:
-        raise UnsupportedError(f"The system does not let a process seal itself: {os.strerror(ctypes.get_errno())} ({name}).")
+        raise UnsupportedError(
+            f"The system does not let a process seal itself: {os.strerror(ctypes.get_errno())} ({name})."
+        )
     return result
 
 
@@ -93,7 +112,17 @@ def _close_files(readable: Sequence[str], writable: Sequence[str], listed: Seque
     told = struct.pack("=QQQ", handled, _TCP if version >= 4 else 0, _SCOPED if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _call("syscall", _CREATE, told, size, 0)
-    inside = _READ | _READ_DIR | _WRITE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_FILE | _MAKE_LINK | _TRUNCATE
+    inside = (
+        _READ
+        | _READ_DIR
+        | _WRITE
+        | _REMOVE_DIR
+        | _REMOVE_FILE
+        | _MAKE_DIR
+        | _MAKE_FILE
+        | _MAKE_LINK
+        | _TRUNCATE
+    )
     rights = [*((path, _READ) for path in readable), *((path, _READ_DIR) for path in listed)]
     rights += [(path, inside & handled) for path in writable]
     for path, allowed in rights:
@@ -140,5 +169,9 @@ def _prove() -> None:
         except PermissionError:
             continue
         except OSError as error:
-            raise UnsupportedError(f"Whether a sealed process can {what} is not known: {error.strerror}.") from None
-        raise UnsupportedError(f"The process was sealed and could still {what}: nothing is scanned.")
+            raise UnsupportedError(
+                f"Whether a sealed process can {what} is not known: {error.strerror}."
+            ) from None
+        raise UnsupportedError(
+            f"The process was sealed and could still {what}: nothing is scanned."
+        )

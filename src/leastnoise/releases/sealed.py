@@ -42,10 +42,20 @@ from leastnoise.releases.plan import Plan
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Block
 from leastnoise.releases.source import CsvFile, DuckDBTable, ParquetFile
-from leastnoise.releases.table import Counts, aggregate, declared_files, no_rows, open_table, read_through, rehearse
+from leastnoise.releases.table import (
+    Counts,
+    aggregate,
+    declared_files,
+    no_rows,
+    open_table,
+    read_through,
+    rehearse,
+)
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from leastnoise.releases.sealed import child; child()"
-_KINDS: Mapping[str, type[LeastNoiseError]] = {kind.__name__: kind for kind in (PlanError, UnsupportedError, EngineError)}
+_KINDS: Mapping[str, type[LeastNoiseError]] = {
+    kind.__name__: kind for kind in (PlanError, UnsupportedError, EngineError)
+}
 # How much memory and how many processors a process may use: DuckDB asks, and aborts where it may not.
 _MACHINE = ("/proc/self/cgroup", "/sys/fs/cgroup", "/sys/devices/system/cpu")
 _LONGEST = 1 << 28  # bytes of one line of the child: more than ten million integers
@@ -66,7 +76,9 @@ class SealedTable:
     ) -> None:
         why = seal.obstacle()
         if why is not None:
-            raise UnsupportedError(f"The table is not scanned: {why}. Without the seal it can be, if you trust its files.")
+            raise UnsupportedError(
+                f"The table is not scanned: {why}. Without the seal it can be, if you trust its files."
+            )
         for name in ("ibis", "duckdb"):
             extra(name, "tables")
         _source_files(plan)
@@ -88,14 +100,19 @@ class SealedTable:
         expected = no_rows(self._blocks[number])
         if not isinstance(found, list) or len(found) != len(expected):
             raise EngineError("The sealed scan did not answer with what was asked for.")
-        return {group: _integers(answers, len(zeros)) for (group, zeros), answers in zip(expected.items(), found, strict=True)}
+        return {
+            group: _integers(answers, len(zeros))
+            for (group, zeros), answers in zip(expected.items(), found, strict=True)
+        }
 
     def close(self) -> None:
         """End the child and remove what it wrote; closing twice is fine."""
         if self._child is not None:
             self._child.kill()
             self._child.wait()
-            while self._answers.read(1 << 16):  # its end: what was forked has ended too, and writes no more
+            while self._answers.read(
+                1 << 16
+            ):  # its end: what was forked has ended too, and writes no more
                 pass
             self._answers.close()
             with suppress(BrokenPipeError):
@@ -126,19 +143,29 @@ class SealedTable:
 
 def _source_files(plan: Plan) -> list[str]:
     if not isinstance(plan.source, (CsvFile, ParquetFile, DuckDBTable)):
-        raise UnsupportedError("A sealed scan is of a file: the plan must declare csv, parquet or duckdb as its source.")
+        raise UnsupportedError(
+            "A sealed scan is of a file: the plan must declare csv, parquet or duckdb as its source."
+        )
     return declared_files(plan.source)
 
 
 def _integers(answers: Any, count: int) -> tuple[int, ...]:
-    if not isinstance(answers, list) or len(answers) != count or not all(type(answer) is int for answer in answers):
+    if (
+        not isinstance(answers, list)
+        or len(answers) != count
+        or not all(type(answer) is int for answer in answers)
+    ):
         raise EngineError("The sealed scan did not answer with what was asked for.")
     return tuple(answers)
 
 
 def _started() -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]:
     """The child and its pipes, with the modules of this process, no environment but what Python needs, and no other file open."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
     started = subprocess.Popen(
         [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path)],
         stdin=subprocess.PIPE,
@@ -158,7 +185,9 @@ def child() -> None:
     """Read a plan from standard input, seal, open, count: see the module."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends this process
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # a Ctrl-C is for the parent, which ends this process
 
     def say(name: str, value: Any) -> None:
         answers.write(json.dumps([name, value]).encode("ascii") + b"\n")
@@ -170,7 +199,9 @@ def child() -> None:
         plan, blocks, folder, without_rows = pickle.load(sys.stdin.buffer)
         _warm_up(plan, blocks, folder)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of threads that a fork leaves behind, which is why it is done
+            warnings.simplefilter(
+                "ignore"
+            )  # Python warns of threads that a fork leaves behind, which is why it is done
             alone = os.fork()
         if alone == 0:
             with _failures_said(say):
@@ -191,9 +222,17 @@ def _failures_said(say: Callable[[str, Any], None]) -> Iterator[None]:
         say("failed", ["EngineError", f"The sealed scan failed ({type(error).__name__})."])
 
 
-def _count(plan: Plan, blocks: Sequence[Block], folder: str, say: Callable[[str, Any], None], without_rows: bool = False) -> None:
+def _count(
+    plan: Plan,
+    blocks: Sequence[Block],
+    folder: str,
+    say: Callable[[str, Any], None],
+    without_rows: bool = False,
+) -> None:
     files = [os.path.abspath(path) for path in _source_files(plan)]
-    logs = [path + ".wal" for path in files if os.path.exists(path + ".wal")]  # what DuckDB has not written to its file yet
+    logs = [
+        path + ".wal" for path in files if os.path.exists(path + ".wal")
+    ]  # what DuckDB has not written to its file yet
     machine = [path for path in _MACHINE if os.path.exists(path)]
     seal.seal([*files, *logs, *machine], [folder], _listed(plan.source))
     table = open_table(plan, scratch=folder)
@@ -234,9 +273,14 @@ def _example(plan: Plan, folder: Path) -> CsvFile | ParquetFile | DuckDBTable:
         opened: Any = gzip.open if path.suffix == ".gz" else open
         with opened(path, "wt", encoding="utf-8", newline="") as file:
             lines = csv.writer(file, delimiter=source.delimiter)
-            lines.writerows([names, ["0"] * len(names)] if source.columns is None else [["0"] * len(names)])
+            lines.writerows(
+                [names, ["0"] * len(names)] if source.columns is None else [["0"] * len(names)]
+            )
         return replace(source, path=str(path))
-    columns = ", ".join("'0' AS " + '"' + name.replace('"', '""') + '"' for name in plan.columns) or "0 AS ln_none"
+    columns = (
+        ", ".join("'0' AS " + '"' + name.replace('"', '""') + '"' for name in plan.columns)
+        or "0 AS ln_none"
+    )
     if isinstance(source, DuckDBTable):
         path = folder / "example.duckdb"
         with duckdb.connect(str(path)) as made:

@@ -90,8 +90,24 @@ from leastnoise.errors import PlanError
 from leastnoise.releases.keys import Key, groups
 from leastnoise.releases.plan import LARGEST_SUM, Plan, Statistic, Values
 
-Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "unreadable", "other keys", "clipped", "left out"]
-ONCE = ("unreadable", "other keys", "clipped", "left out")  # each person is counted under one of these checks, once
+Measure = Literal[
+    "rows",
+    "persons",
+    "present",
+    "sum",
+    "centred",
+    "square",
+    "unreadable",
+    "other keys",
+    "clipped",
+    "left out",
+]
+ONCE = (
+    "unreadable",
+    "other keys",
+    "clipped",
+    "left out",
+)  # each person is counted under one of these checks, once
 _TURNS = {"unreadable": 0, "other keys": 1}  # which of them come before the others
 
 
@@ -102,7 +118,9 @@ class Answer:
     measure: Measure
     values: Values | None = None
     column: str = ""  # of unreadable and clipped values
-    group_by: tuple[Key, ...] = ()  # of other keys, and of what the bounds of a grouping leave out; without, too many rows
+    group_by: tuple[
+        Key, ...
+    ] = ()  # of other keys, and of what the bounds of a grouping leave out; without, too many rows
 
     @property
     def half_range(self) -> int:
@@ -186,7 +204,12 @@ def bounds(plan: Plan, group_by: tuple[Key, ...]) -> Bounds:
     if not group_by:
         return Bounds(rows, rows, 1, exactly=False)
     in_group = min(rows, int(plan.rows_per_group or rows))
-    return Bounds(rows, in_group, min(int(plan.groups_per_person or 1), rows, len(groups(group_by))), exactly=False)
+    return Bounds(
+        rows,
+        in_group,
+        min(int(plan.groups_per_person or 1), rows, len(groups(group_by))),
+        exactly=False,
+    )
 
 
 def contribution(answer: Answer, limit: Bounds) -> tuple[int, int]:
@@ -215,7 +238,11 @@ def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
     if statistic.kind == "sum":
         return (Answer("sum", values),)
     number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
-    moments = (Answer("centred", values),) if statistic.kind == "mean" else (Answer("centred", values), Answer("square", values))
+    moments = (
+        (Answer("centred", values),)
+        if statistic.kind == "mean"
+        else (Answer("centred", values), Answer("square", values))
+    )
     return moments + number
 
 
@@ -230,7 +257,11 @@ def answers_in(block: Block, statistic: Statistic) -> tuple[Answer, ...]:
 def number_of(statistic: Statistic) -> Answer:
     """The answer that counts the values of a mean or variance: all rows, unless missing ones are dropped."""
     values = statistic.values
-    return Answer("rows") if values is None or values.substitute is not None else Answer("present", values)
+    return (
+        Answer("rows")
+        if values is None or values.substitute is not None
+        else Answer("present", values)
+    )
 
 
 def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
@@ -242,9 +273,19 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
     for statistic in plan.statistics:
         for answer in answers_for(statistic):
             found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
-    asked = [_block(plan, group_by, _without_spare_sums(plan, asked)) for group_by, asked in found.items()]
-    once = [block.group_by for block in asked if block.other == Answer("persons") and (joint or not block.other_is_free)]
-    cells = [replace(block, other=None, other_sensitivity=0) if block.group_by in once else block for block in asked]
+    asked = [
+        _block(plan, group_by, _without_spare_sums(plan, asked))
+        for group_by, asked in found.items()
+    ]
+    once = [
+        block.group_by
+        for block in asked
+        if block.other == Answer("persons") and (joint or not block.other_is_free)
+    ]
+    cells = [
+        replace(block, other=None, other_sensitivity=0) if block.group_by in once else block
+        for block in asked
+    ]
     return (*cells, *_checks(plan, once))
 
 
@@ -259,7 +300,11 @@ def is_checks(block: Block) -> bool:
 
 
 def _checks(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
-    values = {(v.column, v.lower, v.upper): v for v in (s.values for s in plan.statistics) if v is not None}
+    values = {
+        (v.column, v.lower, v.upper): v
+        for v in (s.values for s in plan.statistics)
+        if v is not None
+    }
     columns = dict.fromkeys(column for column, *_ in values)
     answers = [
         *(Answer("other keys", group_by=one) for one in other_keys),
@@ -279,7 +324,10 @@ def _left_out(plan: Plan) -> list[Answer]:
     if plan.person is None:
         return []
     groupings = dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)
-    return [Answer("left out"), *(Answer("left out", group_by=one) for one in groupings if any(leaves_out(plan, one)))]
+    return [
+        Answer("left out"),
+        *(Answer("left out", group_by=one) for one in groupings if any(leaves_out(plan, one))),
+    ]
 
 
 def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
@@ -288,11 +336,17 @@ def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
     return limit.groups < min(len(groups(group_by)), limit.rows), limit.rows_in_group < limit.rows
 
 
-def _without_spare_sums(plan: Plan, asked: dict[Answer, list[Statistic]]) -> dict[Answer, list[Statistic]]:
+def _without_spare_sums(
+    plan: Plan, asked: dict[Answer, list[Statistic]]
+) -> dict[Answer, list[Statistic]]:
     """The same with every sum that can be had from a centred sum and a number that is asked for anyway: see the docstring above.
     The argument there is for persons who come or go, and for equal weights without wanted sigmas."""
     plain = len({statistic.weight for statistic in plan.statistics}) == 1
-    if plan.relation != "add/remove" or not plain or any(statistic.sigma is not None for statistic in plan.statistics):
+    if (
+        plan.relation != "add/remove"
+        or not plain
+        or any(statistic.sigma is not None for statistic in plan.statistics)
+    ):
         return asked
     kept: dict[Answer, list[Statistic]] = {}
     for answer, statistics in asked.items():
@@ -317,12 +371,22 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
             )
         largest = max(abs(bound) for bound in answer.row_range)
         if largest * plan.max_rows >= LARGEST_SUM:
-            raise PlanError(f"The sum for {statistics[0].name!r} could overflow: declare a larger pitch or a smaller max_rows.")
+            raise PlanError(
+                f"The sum for {statistics[0].name!r} could overflow: declare a larger pitch or a smaller max_rows."
+            )
         sensitivities.append(one)
         weights.append(max(statistic.weight for statistic in statistics))
-        wanted = [_answer_sigma(statistic, answer) for statistic in statistics if statistic.sigma is not None]
+        wanted = [
+            _answer_sigma(statistic, answer)
+            for statistic in statistics
+            if statistic.sigma is not None
+        ]
         sigmas.append(min(wanted) if wanted else None)
-    touched = limit.groups if plan.relation == "add/remove" or not group_by else min(2 * limit.groups, every)
+    touched = (
+        limit.groups
+        if plan.relation == "add/remove" or not group_by
+        else min(2 * limit.groups, every)
+    )
     other = None
     if group_by:
         other = Answer("rows" if plan.one_row_per_person or _is_part(plan, group_by) else "persons")
@@ -341,7 +405,9 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
 
 def _is_part(plan: Plan, group_by: tuple[Key, ...]) -> bool:
     """Whether the rows of a grouping are to add up to a total."""
-    counted = any(s.group_by == group_by and s.kind in ("count", "histogram") for s in plan.statistics)
+    counted = any(
+        s.group_by == group_by and s.kind in ("count", "histogram") for s in plan.statistics
+    )
     return counted and "totals" in plan.postprocess
 
 

@@ -27,8 +27,16 @@ def hiding(plan: Plan, rows: Sequence[Row], row: Row) -> list[Row]:
     """The checks under which persons may be counted whom this one is about: those that come before it, or in the same turn."""
     if row.check is None or row.check.measure not in ONCE:
         return []
-    others = [(other, other.check) for other in rows if other.check is not None and other.check != row.check]
-    return [other for other, check in others if check.measure in ONCE and _may_hide(plan, check, row.check)]
+    others = [
+        (other, other.check)
+        for other in rows
+        if other.check is not None and other.check != row.check
+    ]
+    return [
+        other
+        for other, check in others
+        if check.measure in ONCE and _may_hide(plan, check, row.check)
+    ]
 
 
 def _may_hide(plan: Plan, first: Answer, then: Answer) -> bool:
@@ -51,7 +59,9 @@ def _with_hidden(plan: Plan, rows: Sequence[Row], row: Row) -> Row:
     if everybody is not None:
         # Beyond SURE times the ± once in 800. That is within 5 %: a sum of two cells is beyond √2 times their ± in 4.5 %.
         upper = min(upper, everybody[0] + SURE * everybody[1])
-    return replace(row, interval=(row.lower, float(math.floor(max(upper, row.number, 0.0)))), is_hidden=True)
+    return replace(
+        row, interval=(row.lower, float(math.floor(max(upper, row.number, 0.0)))), is_hidden=True
+    )
 
 
 def width_of_sum(cells: Sequence[Row]) -> float:
@@ -80,7 +90,11 @@ def persons(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
     """How many persons the table has, and the ± of that, as far as it is public or published."""
     total = _total(plan, rows)
     if total is None and plan.one_row_per_person:
-        wholes = (_rows_of(plan, rows, row, row.check.group_by) for row in rows if row.check and row.kind == "other keys")
+        wholes = (
+            _rows_of(plan, rows, row, row.check.group_by)
+            for row in rows
+            if row.check and row.kind == "other keys"
+        )
         return next((whole for whole in wholes if whole is not None), None)
     return total
 
@@ -89,14 +103,25 @@ def _total(plan: Plan, rows: Sequence[Row]) -> tuple[float, float] | None:
     """The same, as far as it is one number."""
     one_row = plan.one_row_per_person or plan.rows_per_person == 1
     for statistic in plan.statistics:
-        if plan.one_row_per_person and statistic.public_n is not None and statistic.missing != "drop":
+        if (
+            plan.one_row_per_person
+            and statistic.public_n is not None
+            and statistic.missing != "drop"
+        ):
             return float(statistic.public_n), 0.0
-        if statistic.kind in ("persons", *(["count"] if one_row else [])) and not statistic.group_by:
-            return next((row.number, row.half_width) for row in rows if row.statistic == statistic.name)
+        if (
+            statistic.kind in ("persons", *(["count"] if one_row else []))
+            and not statistic.group_by
+        ):
+            return next(
+                (row.number, row.half_width) for row in rows if row.statistic == statistic.name
+            )
     return None
 
 
-def _rows_of(plan: Plan, rows: Sequence[Row], other: Row, group_by: tuple[Key, ...]) -> tuple[float, float] | None:
+def _rows_of(
+    plan: Plan, rows: Sequence[Row], other: Row, group_by: tuple[Key, ...]
+) -> tuple[float, float] | None:
     """How many rows a grouping has, those of other keys among them, and the ± of that, where its counts are published."""
     declared = _counts(plan, rows, group_by)
     if not declared:
@@ -126,7 +151,11 @@ def from_total(plan: Plan, rows: Sequence[Row], part: Row) -> Row:
         return part
     width = total[1] + sum(row.half_width for row in declared)
     number = total[0] - sum(before_processing(row) for row in declared)
-    return replace(part, value=number, half_width=width, interval=None) if width < part.half_width else part
+    return (
+        replace(part, value=number, half_width=width, interval=None)
+        if width < part.half_width
+        else part
+    )
 
 
 def before_processing(row: Row) -> float:

@@ -33,7 +33,9 @@ class CsvFile:
         if self.columns is not None:
             object.__setattr__(self, "columns", texts("source.columns", self.columns))
         if self.delimiter not in DELIMITERS:
-            raise InvalidParameterError("source.delimiter", self.delimiter, "to be ',' or ';' or '|' or a tab")
+            raise InvalidParameterError(
+                "source.delimiter", self.delimiter, "to be ',' or ';' or '|' or a tab"
+            )
 
     def describe(self) -> dict[str, Any]:
         named = None if self.columns is None else list(self.columns)
@@ -137,11 +139,15 @@ def address(url: str) -> Address:
     if engine == "postgres":
         return Address(engine, _postgres(parts, port))
     if parts.query or parts.fragment or "@" in parts.netloc:
-        raise PlanError(f"A connection to {parts.scheme} takes no options and no user: declare its URL without them.")
+        raise PlanError(
+            f"A connection to {parts.scheme} takes no options and no user: declare its URL without them."
+        )
     place = unquote(parts.netloc + parts.path)
     if engine == "spark":
         if place:
-            raise PlanError("A connection to Spark is to the session of the process: declare spark:// alone.")
+            raise PlanError(
+                "A connection to Spark is to the session of the process: declare spark:// alone."
+            )
         return Address(engine)
     if not place or ":" in place:
         raise PlanError("A connection to DuckDB is to a file: declare duckdb://path.")
@@ -162,7 +168,9 @@ def _taken_apart(url: str) -> tuple[SplitResult, int | None]:
         parts = urlsplit(url)
         return parts, parts.port
     # Not in a handler: Python's error quotes what is no port, and would hang on this one.
-    raise PlanError("The URL of the connection is not one: expected postgresql://user@host:port/name.")
+    raise PlanError(
+        "The URL of the connection is not one: expected postgresql://user@host:port/name."
+    )
 
 
 def _postgres(parts: SplitResult, port: int | None) -> dict[str, str]:
@@ -181,7 +189,9 @@ def _postgres(parts: SplitResult, port: int | None) -> dict[str, str]:
             raise PlanError(f"The URL of PostgreSQL says {name} twice.")
         told[name] = value
     if parts.fragment or any(fault(value) for value in told.values()):
-        raise PlanError("The URL of PostgreSQL has a # or an unprintable character in it: in a password # is %23.")
+        raise PlanError(
+            "The URL of PostgreSQL has a # or an unprintable character in it: in a password # is %23."
+        )
     if not re.fullmatch("[0-9]{1,5}", told.get("port", "5432")):
         raise PlanError("The port in the URL of PostgreSQL is not a number: declare host:5432.")
     return told

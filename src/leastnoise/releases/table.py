@@ -43,13 +43,32 @@ from typing import Any, TypeVar
 from leastnoise.errors import EngineError, LeastNoiseError, PlanError, UnsupportedError
 from leastnoise.extras import required as extra
 from leastnoise.releases import duck
-from leastnoise.releases.expressions import beyond, check_key, comparable, key_label, md5, place, text, unreadable
+from leastnoise.releases.expressions import (
+    beyond,
+    check_key,
+    comparable,
+    key_label,
+    md5,
+    place,
+    text,
+    unreadable,
+)
 from leastnoise.releases.keys import Key
 from leastnoise.releases.plan import Plan, Values
 from leastnoise.releases.scan import executed
 from leastnoise.releases.scratch import Scratch
 from leastnoise.releases.sensitivity import Answer, Block, bounds, is_checks, leaves_out, turn
-from leastnoise.releases.source import ENVIRONMENT, MOST_TEXT, Connection, CsvFile, DuckDBTable, Frame, ParquetFile, Source, address
+from leastnoise.releases.source import (
+    ENVIRONMENT,
+    MOST_TEXT,
+    Connection,
+    CsvFile,
+    DuckDBTable,
+    Frame,
+    ParquetFile,
+    Source,
+    address,
+)
 from leastnoise.texts import shown
 
 _T = TypeVar("_T")
@@ -89,7 +108,9 @@ def _withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:
         except Exception as error:
             failed = type(error).__name__
     # Outside the handler, so that nothing of the engine's error hangs on this one.
-    raise EngineError(f"The engine failed while {doing} ({failed}); its message is withheld because it may quote data.{advice}")
+    raise EngineError(
+        f"The engine failed while {doing} ({failed}); its message is withheld because it may quote data.{advice}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +121,22 @@ class Table:
     engine: str
     close: Callable[[], None]
     advice: str = ""  # what may be wrong with the table where its engine fails
-    is_files: bool = False  # whether it is files and nothing computed from them: they may be broken anywhere
+    is_files: bool = (
+        False  # whether it is files and nothing computed from them: they may be broken anywhere
+    )
     collations: bool = True  # whether its texts may be compared otherwise than letter by letter
 
 
-def open_table(plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | None = None) -> Table:
+def open_table(
+    plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | None = None
+) -> Table:
     """The plan's table, or `table` in its place. Names and types are checked; they are public, the
     rows are not. `scratch` is where DuckDB has its private folder, by default the system's place."""
     source = plan.source if table is None else Frame(table)
     if source is None:
-        raise PlanError("The plan declares no source: declare [source], or give release(..., table=...).")
+        raise PlanError(
+            "The plan declares no source: declare [source], or give release(..., table=...)."
+        )
     opened = _withheld("opening the table", lambda: _opened(source, scratch))
     try:
         if opened.engine not in _SUPPORTED:
@@ -118,7 +145,11 @@ def open_table(plan: Plan, table: Any = None, *, scratch: str | PathLike[str] | 
                 f"{' or '.join(_SUPPORTED.values())}, as a file, or as a pandas, polars or pyarrow table."
             )
         schema = _withheld("reading the names and types of the columns", opened.expression.schema)
-        _check_columns(plan, {name: schema[name] for name in schema.names}, isinstance(source, CsvFile) and source.columns is None)
+        _check_columns(
+            plan,
+            {name: schema[name] for name in schema.names},
+            isinstance(source, CsvFile) and source.columns is None,
+        )
     except BaseException:
         opened.close()
         raise
@@ -138,7 +169,11 @@ def _opened(source: Source, scratch: str | PathLike[str] | None) -> Table:
         if backend.name == "pyspark":
             return _of_spark(backend, source.frame, _nothing)
         return Table(source.frame, backend.name, _nothing)
-    if isinstance(source, Frame) and _library(source.frame) == "pyspark" and type(source.frame).__name__ == "DataFrame":
+    if (
+        isinstance(source, Frame)
+        and _library(source.frame) == "pyspark"
+        and type(source.frame).__name__ == "DataFrame"
+    ):
         return _spark_frame(ibis, source.frame)
     if isinstance(source, DuckDBTable):
         return _duckdb_table(source, scratch)
@@ -182,8 +217,14 @@ def _in_spark(ibis: Any, table: str, scratch: str | PathLike[str] | None) -> Tab
     close = folder.close
     try:
         name = f"leastnoise-{uuid.uuid4().hex}"
-        places = {"spark.sql.warehouse.dir": f"{folder.path}/warehouse", "spark.local.dir": str(folder.path)}
-        session = sessions.getActiveSession() or sessions.builder.appName(name).config(map=places).getOrCreate()
+        places = {
+            "spark.sql.warehouse.dir": f"{folder.path}/warehouse",
+            "spark.local.dir": str(folder.path),
+        }
+        session = (
+            sessions.getActiveSession()
+            or sessions.builder.appName(name).config(map=places).getOrCreate()
+        )
         connected = ibis.pyspark.connect(session)
         # To disconnect is to stop the session, and one that was there before is not ours to stop.
         if session.sparkContext.appName == name:
@@ -229,7 +270,10 @@ def _is_files_of_spark(connected: Any, expression: Any) -> bool:
         relation = plan.relation()
         if relation.getClass().getSimpleName() != "HadoopFsRelation":
             return False
-        return relation.fileFormat().getClass().getSimpleName() in ("ParquetFileFormat", "OrcFileFormat")
+        return relation.fileFormat().getClass().getSimpleName() in (
+            "ParquetFileFormat",
+            "OrcFileFormat",
+        )
     except Exception:  # Spark Connect shows no plan; what is wrong with the table is said by whoever asks for its columns
         return False
 
@@ -253,14 +297,27 @@ def _in_memory(source: CsvFile | ParquetFile | Frame, folder: Scratch) -> Table:
         duck.check_names(frame.column_names, "The table")
         connected = duck.connected(folder)
         connected.con.register("ln_frame", frame)
-        return Table(connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False)
+        return Table(
+            connected.table("ln_frame"), "duckdb", _closing(connected, folder), collations=False
+        )
     paths = [duck.plain_path(path, folder) for path in declared_files(source)]
     connected = duck.connected(folder, readable=paths)
     is_csv = isinstance(source, CsvFile)
-    reader = _read_csv(source, paths[0]) if isinstance(source, CsvFile) else duck.parquet(connected.con, paths)
+    reader = (
+        _read_csv(source, paths[0])
+        if isinstance(source, CsvFile)
+        else duck.parquet(connected.con, paths)
+    )
     connected.con.execute(f"CREATE TEMP VIEW ln_table AS SELECT * FROM {reader}")
     advice = _CSV_ADVICE if is_csv else _PARQUET_ADVICE
-    return Table(connected.table("ln_table"), "duckdb", _closing(connected, folder), advice, True, collations=False)
+    return Table(
+        connected.table("ln_table"),
+        "duckdb",
+        _closing(connected, folder),
+        advice,
+        True,
+        collations=False,
+    )
 
 
 def _closing(connected: Any, folder: Scratch) -> Callable[[], None]:
@@ -327,7 +384,9 @@ def _in_postgres(connected: Any, names: list[tuple[str | None, str]]) -> Any:
         if found is not None:
             columns = connected.get_schema(name, database=found[0])
             space = operations.Namespace(catalog=None, database=found[0])
-            return operations.DatabaseTable(name, schema=columns, source=connected, namespace=space).to_expr()
+            return operations.DatabaseTable(
+                name, schema=columns, source=connected, namespace=space
+            ).to_expr()
     raise _no_table(".".join(part for part in names[-1] if part))
 
 
@@ -352,7 +411,9 @@ def _header(source: CsvFile) -> tuple[str, ...]:
     opened: Any = gzip.open if _is_gzip(source) else open
     try:
         # What follows the first line is read along with it, in one buffer; whether that is UTF-8 must not matter here.
-        with opened(source.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with opened(
+            source.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
+        ) as file:
             # At most so much of it: a file without line ends would be read to its end.
             start = io.StringIO(file.read(_LONGEST_HEADER), newline="")
             names = next(csv.reader(start, delimiter=source.delimiter, strict=True), [])
@@ -360,7 +421,11 @@ def _header(source: CsvFile) -> tuple[str, ...]:
     except (OSError, EOFError, zlib.error, UnicodeError, csv.Error):
         names = []
     # A quote that is not closed makes the rows that follow part of a name.
-    if not names or any(not name or {*name} & {*"\x00\r\n"} for name in names) or len(set(names)) != len(names):
+    if (
+        not names
+        or any(not name or {*name} & {*"\x00\r\n"} for name in names)
+        or len(set(names)) != len(names)
+    ):
         raise PlanError(
             f"The first line of {source.path!r} does not name its columns, each differently: declare columns = [names] if the file "
             "has no header."
@@ -390,7 +455,9 @@ def _arrow(frame: Any) -> Any:
 def _check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
     for name in plan.columns:
         if name not in types:
-            raise PlanError(f"The table has no column {name!r}{_instead(name, sorted(types), is_lines)}.")
+            raise PlanError(
+                f"The table has no column {name!r}{_instead(name, sorted(types), is_lines)}."
+            )
     if plan.person is not None:
         kind = types[plan.person]
         if not (kind.is_string() or kind.is_integer() or kind.is_uuid()):
@@ -416,15 +483,25 @@ def _instead(name: str, names: Sequence[str], is_lines: bool) -> str:
         return "; it has " + ", ".join(shown(column)[:MOST_TEXT] for column in names[:20])
     alike = {column.strip().casefold(): column for column in names}
     near = get_close_matches(name.strip().casefold(), alike, n=3, cutoff=0.8)
-    like = ", like it: " + ", ".join(f"'{shown(alike[one])}'" for one in near) if near else ", and none is like it"
+    like = (
+        ", like it: " + ", ".join(f"'{shown(alike[one])}'" for one in near)
+        if near
+        else ", and none is like it"
+    )
     other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    parted = "" if other is None else f"delimiter = {other!r} if that is what stands between two fields, or "
+    parted = (
+        ""
+        if other is None
+        else f"delimiter = {other!r} if that is what stands between two fields, or "
+    )
     return f"; its first line names {len(names)}{like}. Declare {parted}columns = [names] if it has no header"
 
 
 def _check_number(name: str, kind: Any) -> None:
     if not (kind.is_numeric() or kind.is_boolean() or kind.is_string()):
-        raise PlanError(f"The column {name!r} is of type {_type_name(kind)}: a statistic of it needs numbers.")
+        raise PlanError(
+            f"The column {name!r} is of type {_type_name(kind)}: a statistic of it needs numbers."
+        )
 
 
 def _type_name(kind: Any) -> str:
@@ -437,7 +514,9 @@ def _type_name(kind: Any) -> str:
 
 def rehearse(plan: Plan, table: Table, blocks: Sequence[Block]) -> None:
     """Build every query and run it on no rows: what fails without a row fails now, while it costs nothing."""
-    nothing = replace(table, expression=table.expression.filter(extra("ibis", "tables").literal(False)))
+    nothing = replace(
+        table, expression=table.expression.filter(extra("ibis", "tables").literal(False))
+    )
     for block in blocks:
         aggregate(plan, nothing, block)
 
@@ -453,9 +532,17 @@ def read_through(plan: Plan, table: Table, progress: Callable[[float], None] | N
         return
     columns = [table.expression[name] for name in plan.columns]
     is_lenient = table.engine == "duckdb"
-    counted = {f"ln_read{i}": column.count() for i, column in enumerate(columns) if is_lenient or _is_plain(column.type())}
+    counted = {
+        f"ln_read{i}": column.count()
+        for i, column in enumerate(columns)
+        if is_lenient or _is_plain(column.type())
+    }
     whole = table.expression.aggregate(**(counted or {"ln_read": table.expression.count()}))
-    _withheld("reading the table's files to their end", lambda: executed(whole, table.engine, progress), table.advice)
+    _withheld(
+        "reading the table's files to their end",
+        lambda: executed(whole, table.engine, progress),
+        table.advice,
+    )
 
 
 def _is_plain(kind: Any) -> bool:
@@ -463,7 +550,9 @@ def _is_plain(kind: Any) -> bool:
     return bool(kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_boolean())
 
 
-def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None) -> Counts:
+def aggregate(
+    plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None
+) -> Counts:
     """The integers of one block, for every declared group and for all other keys; a group without rows has zeros."""
     found = _withheld(
         "counting and summing",
@@ -475,7 +564,9 @@ def aggregate(plan: Plan, table: Table, block: Block, progress: Callable[[float]
 
 def query(plan: Plan, table: Table, block: Block) -> Any:
     """The aggregate of one block as an ibis expression."""
-    return checks_query(plan, table, block) if is_checks(block) else bounded_query(plan, table, block)
+    return (
+        checks_query(plan, table, block) if is_checks(block) else bounded_query(plan, table, block)
+    )
 
 
 def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
@@ -490,9 +581,13 @@ def bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     if block.group_by:
         view = _with_keys(ibis, table, block, view)
     if plan.person is not None:
-        view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()), len(places))
+        view = _bounded(
+            ibis, plan, table, block, view.filter(view.ln_person.notnull()), len(places)
+        )
     wanted: dict[str, Any] = {"ln_rows": view.count()}
-    if "persons" in {answer.measure for cell in (0, len(block.cells) - 1) for answer in block.answers_of(cell)}:
+    if "persons" in {
+        answer.measure for cell in (0, len(block.cells) - 1) for answer in block.answers_of(cell)
+    }:
         wanted["ln_persons"] = view.ln_person.nunique()
 
     def wide(column: Any) -> Any:
@@ -524,7 +619,10 @@ def _with_keys(ibis: Any, table: Table, block: Block, view: Any) -> Any:
     for label in labels[1:]:
         declared = declared & label.notnull()
     others = [comparable(ibis, table, ibis.literal(key.other)) for key in block.group_by]
-    keys = {f"ln_key{i}": declared.ifelse(label, other) for i, (label, other) in enumerate(zip(labels, others, strict=True))}
+    keys = {
+        f"ln_key{i}": declared.ifelse(label, other)
+        for i, (label, other) in enumerate(zip(labels, others, strict=True))
+    }
     one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
     return view.mutate(ln_other=declared.ifelse(zero, one), **keys)
 
@@ -541,14 +639,25 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
     for name in keys:
         start = start + "|" + _escaped(text(ibis, table, view[name]))
     if keys:
-        chosen = limit.groups < len(block.groups)  # else only the group of all other keys may be one too many
+        chosen = limit.groups < len(
+            block.groups
+        )  # else only the group of all other keys may be one too many
         view = view.mutate(ln_order=md5(ibis, start).left(_DIGITS)) if chosen else view
         # The keys themselves come last, so that the bound holds even if two digests are equal.
-        order = [view.ln_other, *([view.ln_order] if chosen else []), *(view[name] for name in keys)]
-        view = view.mutate(ln_rank=ibis.dense_rank().over(ibis.window(group_by="ln_person", order_by=order)))
+        order = [
+            view.ln_other,
+            *([view.ln_order] if chosen else []),
+            *(view[name] for name in keys),
+        ]
+        view = view.mutate(
+            ln_rank=ibis.dense_rank().over(ibis.window(group_by="ln_person", order_by=order))
+        )
         view = view.filter(view.ln_rank < limit.groups)
         start = view.ln_order if chosen else start  # it stands for person and keys
-    in_group, overall = limit.rows_in_group < limit.rows, limit.rows_in_group * limit.groups > limit.rows or not keys
+    in_group, overall = (
+        limit.rows_in_group < limit.rows,
+        limit.rows_in_group * limit.groups > limit.rows or not keys,
+    )
     words = start
     for i in range(places):
         words = words + "|" + ibis.coalesce(view[f"ln_place{i}"].cast("string"), ibis.literal("-"))
@@ -556,13 +665,27 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any, place
 
     def first_rows(view: Any, within: list[str], most: int) -> Any:
         """The first rows of each person, or of each of their groups."""
-        values = [ibis.coalesce(view[f"ln_place{i}"], ibis.literal(-1, type="int64")) for i in range(places)]
+        values = [
+            ibis.coalesce(view[f"ln_place{i}"], ibis.literal(-1, type="int64"))
+            for i in range(places)
+        ]
         known = [view.ln_other] if keys and not within else []
-        order = [*known, view.ln_digest, *(view[name] for name in keys if name not in within), *values]
-        numbered = view.mutate(ln_number=ibis.row_number().over(ibis.window(group_by=["ln_person", *within], order_by=order)))
+        order = [
+            *known,
+            view.ln_digest,
+            *(view[name] for name in keys if name not in within),
+            *values,
+        ]
+        numbered = view.mutate(
+            ln_number=ibis.row_number().over(
+                ibis.window(group_by=["ln_person", *within], order_by=order)
+            )
+        )
         kept = numbered.ln_number < most
         # Of other keys persons are counted: who fills up their rows under declared ones is one of them all the same.
-        return numbered.filter(kept | (numbered.ln_other == 1) if block.other == Answer("persons") else kept)
+        return numbered.filter(
+            kept | (numbered.ln_other == 1) if block.other == Answer("persons") else kept
+        )
 
     if keys and (in_group or not overall):
         view = first_rows(view, keys, limit.rows_in_group)
@@ -596,10 +719,14 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
         beside = {
             f"ln_beside{i}": view.count().over(ibis.window(group_by=["ln_person", f"ln_group{i}"]))
             for i, answer in enumerate(block.answers)
-            if answer.group_by and answer.measure == "left out" and leaves_out(plan, answer.group_by)[1]
+            if answer.group_by
+            and answer.measure == "left out"
+            and leaves_out(plan, answer.group_by)[1]
         }
         view = view.mutate(**beside) if beside else view
-        found = {f"ln_bad{i}": _has(plan, view, i, answer) for i, answer in enumerate(block.answers)}
+        found = {
+            f"ln_bad{i}": _has(plan, view, i, answer) for i, answer in enumerate(block.answers)
+        }
         view = view.group_by("ln_person").aggregate(**found)
     flags = [view[f"ln_bad{i}"] for i in range(len(block.answers))]
     any_of_them = flags[0]
@@ -614,7 +741,9 @@ def checks_query(plan: Plan, table: Table, block: Block) -> Any:
     orders = {}
     for i, answer in enumerate(block.answers):
         first = ibis.literal(str(turn(answer)))
-        orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(first + md5(ibis, start + str(i)).left(_DIGITS), never)
+        orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(
+            first + md5(ibis, start + str(i)).left(_DIGITS), never
+        )
     view = _fenced(table, view.mutate(**orders))
     view = _fenced(table, view.mutate(ln_least=ibis.least(*(view[name] for name in orders))))
     # The first of equal digests: a person is counted once, whatever the digests are.
@@ -668,7 +797,9 @@ def _row_text(ibis: Any, table: Table, block: Block) -> Any:
         if answer.values is not None:
             found = place(ibis, table, answer.values).cast("string")
         elif table.expression[answer.column].type().is_string():
-            found = _escaped(text(ibis, table, comparable(ibis, table, table.expression[answer.column])))
+            found = _escaped(
+                text(ibis, table, comparable(ibis, table, table.expression[answer.column]))
+            )
         else:
             continue
         words = words + ibis.coalesce(found, ibis.literal("-")) + "|"
@@ -684,7 +815,9 @@ def _escaped_text(words: str) -> str:
 
 
 def _places(block: Block) -> list[Values]:
-    return list(dict.fromkeys(answer.values for answer in block.answers if answer.values is not None))
+    return list(
+        dict.fromkeys(answer.values for answer in block.answers if answer.values is not None)
+    )
 
 
 def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
@@ -693,9 +826,13 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
         row = found[0] if found else empty
         return {(): tuple(int(row.get(f"ln_bad{i}") or 0) for i in range(len(block.answers)))}
     places = _places(block)
-    rows = {tuple(_label(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found}
+    rows = {
+        tuple(_label(row[f"ln_key{i}"]) for i in range(len(block.group_by))): row for row in found
+    }
     return {
-        group: tuple(_answer(answer, rows.get(group, empty), places) for answer in block.answers_of(g))
+        group: tuple(
+            _answer(answer, rows.get(group, empty), places) for answer in block.answers_of(g)
+        )
         for g, group in enumerate(block.cells)
     }
 
@@ -724,4 +861,6 @@ def _answer(answer: Answer, row: dict[str, Any], places: list[Values]) -> int:
     w = answer.half_range
     if answer.measure == "centred":
         return 2 * total - w * n
-    return 8 * int(row.get(f"ln_squares{i}") or 0) - 8 * w * total + w * w * n  # 2(2j − W)² − W², summed
+    return (
+        8 * int(row.get(f"ln_squares{i}") or 0) - 8 * w * total + w * w * n
+    )  # 2(2j − W)² − W², summed

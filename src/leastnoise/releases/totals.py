@@ -40,7 +40,13 @@ class Agreed:
 
 
 def agreed(
-    total: float, std: float, cells: Sequence[Floats], stds: Sequence[Floats], *, non_negative: bool, integer: bool
+    total: float,
+    std: float,
+    cells: Sequence[Floats],
+    stds: Sequence[Floats],
+    *,
+    non_negative: bool,
+    integer: bool,
 ) -> Agreed:
     """The least squares solution for one total and the cells of several groupings."""
     parts = [_part(y, sigma**2, non_negative) for y, sigma in zip(cells, stds, strict=True)]

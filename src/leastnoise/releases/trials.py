@@ -18,7 +18,9 @@ from leastnoise.sampling import InsecureSeededEntropy, draw
 TRIALS = 10_000  # the 95 % quantile of |error| is then known to about 1 %
 
 Floats = NDArray[np.float64]
-Pattern = tuple[tuple[int, int, int], ...]  # of each entry: its law, its draw among those of the entries, its place there
+Pattern = tuple[
+    tuple[int, int, int], ...
+]  # of each entry: its law, its draw among those of the entries, its place there
 
 
 class Trials:
@@ -26,7 +28,11 @@ class Trials:
 
     def __init__(self, made: Mechanism) -> None:
         self._made = made
-        self._where = {entry: (d, at) for d, drawn in enumerate(made.draws) for at, entry in enumerate(drawn.entries)}
+        self._where = {
+            entry: (d, at)
+            for d, drawn in enumerate(made.draws)
+            for at, entry in enumerate(drawn.entries)
+        }
         self._kept: dict[tuple[int, int], Floats] = {}
 
     def pattern(self, entries: Sequence[int]) -> Pattern:
@@ -44,7 +50,11 @@ class Trials:
         found = []
         for entry, (law, number, at) in zip(entries, self.pattern(entries), strict=True):
             if (law, number) not in self._kept:
-                drawn = draw(made.laws[law].noise, TRIALS, entropy=InsecureSeededEntropy(len(made.laws) * number + law))
+                drawn = draw(
+                    made.laws[law].noise,
+                    TRIALS,
+                    entropy=InsecureSeededEntropy(len(made.laws) * number + law),
+                )
                 self._kept[law, number] = drawn.floats().reshape(TRIALS, -1)
             found.append(self._kept[law, number][:, at] * worth(made, entry))
         return found

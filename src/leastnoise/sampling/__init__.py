@@ -15,7 +15,12 @@ from leastnoise.ball import BallNoise
 from leastnoise.noise import Noise
 from leastnoise.sampling import ball, draws
 from leastnoise.sampling.draws import Draws
-from leastnoise.sampling.entropy import Entropy, InsecureSeededEntropy, OperatingSystemEntropy, chosen
+from leastnoise.sampling.entropy import (
+    Entropy,
+    InsecureSeededEntropy,
+    OperatingSystemEntropy,
+    chosen,
+)
 from leastnoise.sampling.weights import IntegerWeights, exact, integer_weights
 
 __all__ = [
@@ -30,14 +35,18 @@ __all__ = [
 ]
 
 
-def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
+def draw(
+    noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None
+) -> Draws:
     """Independent draws of the noise: for joint laws the answers lie along a last axis of their own."""
     if isinstance(noise, BallNoise):
         return ball.draw_ball(noise, size, entropy=entropy)
     return draws.draw(noise, size, entropy=entropy)
 
 
-def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None, not_private: bool = False) -> Draws:
+def release(
+    noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None, not_private: bool = False
+) -> Draws:
     """The answers, rounded to the public lattice, plus noise; for joint laws the last axis runs over
     the answers of one draw. Any other `entropy` than the operating system's needs `not_private=True`,
     and what is drawn says so."""

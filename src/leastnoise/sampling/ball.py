@@ -49,10 +49,16 @@ _LARGEST = 2.0**61  # noise beyond this many pitches is not drawn in 64-bit inte
 _REACH = 12.0  # √χ² exceeds √(d+1) by this with probability below e^−72
 
 
-def draw_ball(noise: BallNoise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
+def draw_ball(
+    noise: BallNoise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None
+) -> Draws:
     """Independent draws, the answers of one draw along a last axis, as whole pitches."""
     source = OperatingSystemEntropy() if entropy is None else entropy
-    return Draws(_Sampler.of(noise).integers(_shape(size), source), public_pitch(noise.step, noise.domain), stamp_of(source))
+    return Draws(
+        _Sampler.of(noise).integers(_shape(size), source),
+        public_pitch(noise.step, noise.domain),
+        stamp_of(source),
+    )
 
 
 def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | None = None) -> Draws:
@@ -64,9 +70,15 @@ def release_ball(noise: BallNoise, answers: ArrayLike, *, entropy: Entropy | Non
     source = OperatingSystemEntropy() if entropy is None else entropy
     places = _snapped(answers, public_pitch(noise.step, noise.domain))
     if places.ndim == 0 or places.shape[-1] != noise.dimension:
-        raise InvalidParameterError("shape of answers", places.shape, f"to end in the {noise.dimension} answers of one draw")
+        raise InvalidParameterError(
+            "shape of answers", places.shape, f"to end in the {noise.dimension} answers of one draw"
+        )
     drawn = _Sampler.of(noise).integers(places.shape[:-1], source)
-    return Draws(np.asarray(places + drawn, dtype=object), public_pitch(noise.step, noise.domain), stamp_of(source))
+    return Draws(
+        np.asarray(places + drawn, dtype=object),
+        public_pitch(noise.step, noise.domain),
+        stamp_of(source),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +124,9 @@ class _Sampler:
         ratio = Fraction(noise.scale) / public_pitch(noise.step, noise.domain)
         reach = math.sqrt(noise.dimension + 1.0) + _REACH
         if float(ratio) * reach * 16.0 > _LARGEST:
-            raise InvalidParameterError("step", noise.step, "to be larger: the noise spans more than 2^61 pitches")
+            raise InvalidParameterError(
+                "step", noise.step, "to be larger: the noise spans more than 2^61 pitches"
+            )
         return _Sampler(_Layout(noise.dimension), ratio, float(ratio) * (reach + 4.0) * 2.0**-41)
 
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
@@ -132,7 +146,9 @@ class _Sampler:
         near = np.abs(places - np.rint(places)) <= self.window
         result = floor.astype(np.int64)
         for row in np.flatnonzero(near.any(axis=1) | ~usual):
-            result[row] = decided(self.layout, [int(word) for word in drawn[row]], self.ratio, entropy)
+            result[row] = decided(
+                self.layout, [int(word) for word in drawn[row]], self.ratio, entropy
+            )
         return result
 
 
@@ -166,8 +182,12 @@ def decided(layout: _Layout, drawn: Sequence[int], ratio: Fraction, entropy: Ent
     angles = list(drawn[2 * radii :])
     have_uniform, have_angle, bits = 128, 64, _FIRST_BITS
     while True:
-        uniforms = [value << bits - have_uniform | _more(bits - have_uniform, entropy) for value in uniforms]
-        angles = [value << bits - have_angle | _more(bits - have_angle, entropy) for value in angles]
+        uniforms = [
+            value << bits - have_uniform | _more(bits - have_uniform, entropy) for value in uniforms
+        ]
+        angles = [
+            value << bits - have_angle | _more(bits - have_angle, entropy) for value in angles
+        ]
         have_uniform = have_angle = bits
         least = min(min(value, (1 << bits) - 1 - value) for value in uniforms)
         # Every U is at least 2^(−bits/4) from 0 and 1, so −ln U is known to 2^(−3 bits/4) and a radius, ≥ 2^(−bits/8), to
@@ -181,7 +201,9 @@ def decided(layout: _Layout, drawn: Sequence[int], ratio: Fraction, entropy: Ent
         bits *= 2
 
 
-def precise(layout: _Layout, uniforms: Sequence[int], angles: Sequence[int], bits: int, ratio: Fraction) -> list[Fraction]:
+def precise(
+    layout: _Layout, uniforms: Sequence[int], angles: Sequence[int], bits: int, ratio: Fraction
+) -> list[Fraction]:
     """Z/pitch of one vector from the first `bits` bits of its uniforms, in decimal arithmetic of bits/4 digits."""
     with localcontext(Context(prec=bits // 4 + 10, Emax=10**9, Emin=-(10**9))):
         whole = Decimal(1 << bits + 1)

@@ -31,7 +31,9 @@ from leastnoise.sampling.weights import integer_weights, lattice_form, rounded
 from leastnoise.steps import PLACES, public_pitch
 
 FINE_BITS = PLACES.bit_length() - 1  # a bin of the real line holds 2^16 places
-_CHUNK = 1 << 15  # numbers at a time: 23 ns a draw, against 33 ns in chunks of 2^17, which leave the cache
+_CHUNK = (
+    1 << 15
+)  # numbers at a time: 23 ns a draw, against 33 ns in chunks of 2^17, which leave the cache
 _LARGEST = 1 << 62  # answers below this many units are added in 64-bit integers, others in Python's
 _MOST_SHELLS = 1 << 30
 _EXACT = Context(prec=10_000)  # digits: more than any float times 2^−1100 has
@@ -41,16 +43,28 @@ _EXACT = Context(prec=10_000)  # digits: more than any float times 2^−1100 has
 class Draws:
     """Whole multiples of `unit`, and the source of their randomness."""
 
-    integers: NDArray[Any]  # noise: int64; answers with noise: Python's, whatever their size, which the type must not show
+    integers: NDArray[
+        Any
+    ]  # noise: int64; answers with noise: Python's, whatever their size, which the type must not show
     unit: Fraction
     entropy: str
 
     def floats(self) -> NDArray[np.float64]:
         """integers·unit as floating-point numbers, rounded only here; beyond their range ± the largest."""
-        if self.integers.dtype == np.int64 and self.unit.numerator < 2**53 and self.unit.denominator < 2**53:
-            scaled = self.integers if self.unit.numerator == 1 else self.integers * float(self.unit.numerator)
+        if (
+            self.integers.dtype == np.int64
+            and self.unit.numerator < 2**53
+            and self.unit.denominator < 2**53
+        ):
+            scaled = (
+                self.integers
+                if self.unit.numerator == 1
+                else self.integers * float(self.unit.numerator)
+            )
             return np.asarray(scaled / float(self.unit.denominator), dtype=np.float64)
-        convert = np.frompyfunc(lambda n: _nearest_float(int(n) * self.unit.numerator, self.unit.denominator), 1, 1)
+        convert = np.frompyfunc(
+            lambda n: _nearest_float(int(n) * self.unit.numerator, self.unit.denominator), 1, 1
+        )
         return np.asarray(convert(self.integers), dtype=np.float64)
 
     def words(self) -> NDArray[np.int64]:
@@ -69,7 +83,9 @@ class Draws:
         return f"Draws(shape={self.integers.shape}, unit={self.unit}, entropy={self.entropy!r})"
 
 
-def draw(noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None) -> Draws:
+def draw(
+    noise: Noise, size: int | tuple[int, ...] | None = None, *, entropy: Entropy | None = None
+) -> Draws:
     """Independent draws of the noise: for joint laws the answers lie along a last axis of their own.
 
     A law without integer weights is rounded to 128 bits first, or to 64 where that cannot be done. To have a guarantee of what is
@@ -96,7 +112,9 @@ def release(noise: Noise, answers: ArrayLike, *, entropy: Entropy | None = None)
     source = OperatingSystemEntropy() if entropy is None else entropy
     places = _snapped(answers, public_pitch(law.step, law.domain))
     if law.dimension > 1 and (places.ndim == 0 or places.shape[-1] != law.dimension):
-        raise InvalidParameterError("shape of answers", places.shape, f"to end in the {law.dimension} answers of one draw")
+        raise InvalidParameterError(
+            "shape of answers", places.shape, f"to end in the {law.dimension} answers of one draw"
+        )
     if law.domain == "real":
         places = np.asarray(places * 2)  # half pitches
     shape = places.shape if law.dimension == 1 else places.shape[:-1]
@@ -156,7 +174,9 @@ def _sampler(noise: LatticeNoise) -> _Sampler:
     if noise.dimension == 1:
         half = [weight // 2 for weight in weights.weights[1:]]
         signed = [*half[::-1], weights.weights[0], *half]
-        return _Sampler(noise, AliasTable.of(signed, range(-noise.last, noise.last + 1), weights.bits), None)
+        return _Sampler(
+            noise, AliasTable.of(signed, range(-noise.last, noise.last + 1), weights.bits), None
+        )
     radii = [k for k, weight in enumerate(weights.weights) if weight]
     table = AliasTable.of([weights.weights[k] for k in radii], range(len(radii)), weights.bits)
     return _Sampler(noise, table, FaceTable.of(radii, noise.dimension))
@@ -165,7 +185,9 @@ def _sampler(noise: LatticeNoise) -> _Sampler:
 def _shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
     shape = () if size is None else size if isinstance(size, tuple) else (size,)
     if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in shape):
-        raise InvalidParameterError("size", size, "to be a whole number or a tuple of whole numbers, at least 0")
+        raise InvalidParameterError(
+            "size", size, "to be a whole number or a tuple of whole numbers, at least 0"
+        )
     return tuple(int(n) for n in shape)
 
 
@@ -177,7 +199,9 @@ class _Hidden:
 
 
 def _refusal() -> InvalidParameterError:
-    return InvalidParameterError("answers", _Hidden(), "to be finite numbers in an array without missing entries")
+    return InvalidParameterError(
+        "answers", _Hidden(), "to be finite numbers in an array without missing entries"
+    )
 
 
 def _snapped(answers: ArrayLike, pitch: Fraction) -> NDArray[Any]:
@@ -193,10 +217,14 @@ def _snapped(answers: ArrayLike, pitch: Fraction) -> NDArray[Any]:
     elif array.dtype == np.float64 and _is_power_of_two(pitch):
         places = _snapped_floats(array, pitch)
     elif array.dtype.kind in "iufO":
-        places = np.asarray(np.frompyfunc(lambda answer: _place(answer, pitch), 1, 1)(array), dtype=object)
+        places = np.asarray(
+            np.frompyfunc(lambda answer: _place(answer, pitch), 1, 1)(array), dtype=object
+        )
     else:
         raise _refusal()
-    fits = places.size == 0 or (int(places.min()) > -_LARGEST // 2 and int(places.max()) < _LARGEST // 2)
+    fits = places.size == 0 or (
+        int(places.min()) > -_LARGEST // 2 and int(places.max()) < _LARGEST // 2
+    )
     return places.astype(np.int64 if fits else object)
 
 
@@ -207,14 +235,18 @@ def _snapped_floats(array: NDArray[np.float64], pitch: Fraction) -> NDArray[Any]
     with np.errstate(over="ignore", under="ignore"):  # what falls to zero is below half a place
         scaled = np.ldexp(array, pitch.denominator.bit_length() - pitch.numerator.bit_length())
     if np.any(np.abs(scaled) >= _LARGEST):
-        return np.asarray(np.frompyfunc(lambda answer: _place(answer, pitch), 1, 1)(array), dtype=object)
+        return np.asarray(
+            np.frompyfunc(lambda answer: _place(answer, pitch), 1, 1)(array), dtype=object
+        )
     floor = np.floor(scaled)
     return floor.astype(np.int64) + (scaled - floor >= 0.5)
 
 
 def _place(answer: Any, pitch: Fraction) -> int:
     try:
-        if isinstance(answer, (bool, np.bool_)) or not isinstance(answer, (int, float, Fraction, Decimal, np.integer, np.floating)):
+        if isinstance(answer, (bool, np.bool_)) or not isinstance(
+            answer, (int, float, Fraction, Decimal, np.integer, np.floating)
+        ):
             raise _refusal()
         p, q = (int(answer), 1) if isinstance(answer, np.integer) else answer.as_integer_ratio()
     except (ValueError, OverflowError):  # NaN and infinities have no ratio
@@ -223,7 +255,10 @@ def _place(answer: Any, pitch: Fraction) -> int:
 
 
 def _is_power_of_two(value: Fraction) -> bool:
-    return value.numerator & (value.numerator - 1) == 0 and value.denominator & (value.denominator - 1) == 0
+    return (
+        value.numerator & (value.numerator - 1) == 0
+        and value.denominator & (value.denominator - 1) == 0
+    )
 
 
 def _nearest_float(numerator: int, denominator: int) -> float:

@@ -85,7 +85,9 @@ def chosen(entropy: Entropy | None, not_private: bool) -> Entropy:
         return OperatingSystemEntropy()
     if not is_private(entropy) and not_private is not True:
         raise InvalidParameterError(
-            "entropy", stamp_of(entropy), "to be left out: what another source draws is not private; for tests add not_private=True"
+            "entropy",
+            stamp_of(entropy),
+            "to be left out: what another source draws is not private; for tests add not_private=True",
         )
     return entropy
 

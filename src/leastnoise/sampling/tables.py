@@ -52,19 +52,32 @@ class AliasTable:
                 if left[donor] < height:
                     small.append(donor)
         last = [j * height + cut[j] - 1 for j in range(columns)]
-        high, low = ([unit >> 64 for unit in last], [unit % _WORD for unit in last]) if bits == 128 else (last, [])
+        high, low = (
+            ([unit >> 64 for unit in last], [unit % _WORD for unit in last])
+            if bits == 128
+            else (last, [])
+        )
         value = [*values, *[0] * (columns - len(values))]  # the padding is never drawn
-        outcomes = np.array([value[index] for pair in zip(first, second, strict=True) for index in pair], dtype=np.int32)
-        return AliasTable(bits, column_bits, np.array(high, np.uint64), np.array(low, np.uint64), outcomes)
+        outcomes = np.array(
+            [value[index] for pair in zip(first, second, strict=True) for index in pair],
+            dtype=np.int32,
+        )
+        return AliasTable(
+            bits, column_bits, np.array(high, np.uint64), np.array(low, np.uint64), outcomes
+        )
 
     def draw(self, count: int, entropy: Entropy) -> NDArray[np.int32]:
         """`count` independent outcomes. The work does not depend on them."""
         high = words(entropy, count)
         column = (high >> np.uint64(64 - self.column_bits)).view(np.int64)
-        last = self.last_unit.take(column, mode="clip")  # never out of range; "raise" costs 2 ns a draw more
+        last = self.last_unit.take(
+            column, mode="clip"
+        )  # never out of range; "raise" costs 2 ns a draw more
         second = high > last
         if self.bits == 128:
-            second |= (high == last) & (words(entropy, count) > self.last_unit_low.take(column, mode="clip"))
+            second |= (high == last) & (
+                words(entropy, count) > self.last_unit_low.take(column, mode="clip")
+            )
         column <<= 1
         column += second
         return self.outcomes.take(column, mode="clip")
@@ -76,7 +89,9 @@ class AliasTable:
         for j, last in enumerate(self.last_unit.tolist()):
             unit = (last << 64 | int(self.last_unit_low[j])) if self.bits == 128 else last
             cut = unit + 1 - j * height
-            for value, share in zip(self.outcomes[2 * j : 2 * j + 2].tolist(), (cut, height - cut), strict=True):
+            for value, share in zip(
+                self.outcomes[2 * j : 2 * j + 2].tolist(), (cut, height - cut), strict=True
+            ):
                 counts[value] = counts.get(value, 0) + share
         return {value: share for value, share in counts.items() if share}
 
@@ -91,11 +106,15 @@ class FaceTable:
 
     @staticmethod
     def of(radii: Sequence[int], dimension: int) -> FaceTable:
-        columns = [[_WORD * below // total for below, total in _below_face(k, dimension)] for k in radii]
+        columns = [
+            [_WORD * below // total for below, total in _below_face(k, dimension)] for k in radii
+        ]
         # Shell 0 is one point: P(l < j) = 1, and 2^64 does not fit; any l will do there.
         columns = [[min(boundary, _WORD - 1) for boundary in column] for column in columns]
         boundaries = np.array(columns, dtype=np.uint64).reshape(len(radii), dimension - 1)
-        return FaceTable(np.array(radii, dtype=np.int64), dimension, np.ascontiguousarray(boundaries.T))
+        return FaceTable(
+            np.array(radii, dtype=np.int64), dimension, np.ascontiguousarray(boundaries.T)
+        )
 
     def points(self, shells: NDArray[np.int32], entropy: Entropy) -> NDArray[np.int64]:
         """A uniform point of shell radii[i] for each listed i, one a column: rows of equal coordinates are twice as fast."""
@@ -143,7 +162,9 @@ def _below_face(k: int, dimension: int) -> list[tuple[int, int]]:
     if k == 0:
         return [(1, 1)] * (dimension - 1)
     total = outer**dimension - inner**dimension
-    return [(outer**dimension - inner**j * outer ** (dimension - j), total) for j in range(1, dimension)]
+    return [
+        (outer**dimension - inner**j * outer ** (dimension - j), total) for j in range(1, dimension)
+    ]
 
 
 def uniform_below(sizes: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
@@ -153,7 +174,9 @@ def uniform_below(sizes: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int6
     """
     n = sizes.astype(np.uint64)
     value, low = _product(words(entropy, n.size).reshape(n.shape), n)
-    for place in zip(*np.nonzero(low < n), strict=True):  # a superset of the rejected that needs no division
+    for place in zip(
+        *np.nonzero(low < n), strict=True
+    ):  # a superset of the rejected that needs no division
         size, rest = int(n[place]), int(low[place])
         while rest < _WORD % size:
             value[place], rest = divmod(int(words(entropy, 1)[0]) * size, _WORD)

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cost as costs
-from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError, at_least, open_unit, positive, positive_integer
+from leastnoise.errors import (
+    DesignError,
+    InvalidParameterError,
+    UnsupportedError,
+    at_least,
+    open_unit,
+    positive,
+    positive_integer,
+)
 from leastnoise.lattice import LatticeNoise
 from leastnoise.noise import Noise
 from leastnoise.privacy.compose import Settings
@@ -27,12 +35,23 @@ from leastnoise.steps import shift_in_steps
 
 BITS = (64, 128)
 _DIGITS = 53  # of a float64
-_HELD_BACK = 2.0**-44  # share of the mass that rounding may need and that goes to the receiving shell in the end
-_CAPS = (34, 24, 14, 4)  # a shell gives at most 2^−cap of its weight to make the total come out even; the first almost always does
+_HELD_BACK = (
+    2.0**-44
+)  # share of the mass that rounding may need and that goes to the receiving shell in the end
+_CAPS = (
+    34,
+    24,
+    14,
+    4,
+)  # a shell gives at most 2^−cap of its weight to make the total come out even; the first almost always does
 _TILT = 2.0**-36  # relative fall a shell that makes room where a law has flat steps,
 _TILTED_CAPS = (38,)  # and gifts that fit into it
-_LEAST_INNER = 2.0**12  # joint laws: inner shells below this weight are left empty, for rounding would make the law rise there
-_TAIL_SHARE = 1e-8  # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
+_LEAST_INNER = (
+    2.0**12
+)  # joint laws: inner shells below this weight are left empty, for rounding would make the law rise there
+_TAIL_SHARE = (
+    1e-8  # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
+)
 _PLAIN_TAIL = 2.0**-100  # mass cut off when no guarantee is asked for
 
 
@@ -93,7 +112,11 @@ def exact(
     m = shift_in_steps(sensitivity, law.step)
 
     def judged(candidate: LatticeNoise, settings: Settings) -> float:
-        return replace(PrivacyLoss.of(candidate, sensitivity), settings=settings).compose(n).epsilon(delta)
+        return (
+            replace(PrivacyLoss.of(candidate, sensitivity), settings=settings)
+            .compose(n)
+            .epsilon(delta)
+        )
 
     # The judge's usual 5e-6 can drown the difference; then a finer look decides.
     fine = Settings(accuracy=0.1 * tolerance)
@@ -121,7 +144,9 @@ def exact(
     )
 
 
-def rounded(noise: LatticeNoise, bits: int = 128, tail: float = _PLAIN_TAIL, shift: int = 0) -> LatticeNoise:
+def rounded(
+    noise: LatticeNoise, bits: int = 128, tail: float = _PLAIN_TAIL, shift: int = 0
+) -> LatticeNoise:
     """`noise` with integer weights of sum 2^bits, ended so that the last `shift` shells and all beyond them had mass ≤ `tail`.
 
     Every change moves mass inwards, so the variance falls: weights are rounded down, some shells give a last bit more, and the
@@ -135,10 +160,14 @@ def rounded(noise: LatticeNoise, bits: int = 128, tail: float = _PLAIN_TAIL, shi
             raise
     # A law with flat steps has no room between neighbours. Tilted by 2^−36 a shell it has, and is still non-increasing; the tilt
     # moves mass inwards, and a loss by at most 2^−36 a step of the shift.
-    return _with_sum(noise, masses * np.exp(-_TILT * np.arange(masses.size)), bits, _TILTED_CAPS + _CAPS)
+    return _with_sum(
+        noise, masses * np.exp(-_TILT * np.arange(masses.size)), bits, _TILTED_CAPS + _CAPS
+    )
 
 
-def _with_sum(noise: LatticeNoise, masses: Floats, bits: int, caps: tuple[int, ...]) -> LatticeNoise:
+def _with_sum(
+    noise: LatticeNoise, masses: Floats, bits: int, caps: tuple[int, ...]
+) -> LatticeNoise:
     """The law of these shell masses, up to a factor, with integer weights of sum 2^bits."""
     total = math.fsum(masses)
     scale = Fraction(1 << bits) * (1 - Fraction(_HELD_BACK)) / Fraction(total)
@@ -148,9 +177,14 @@ def _with_sum(noise: LatticeNoise, masses: Floats, bits: int, caps: tuple[int, .
         weights = _hollow_and_level(weights, noise.dimension)
     while weights[-1] == 0:
         weights.pop()
-    inside = costs.quadratic().per_shell(len(weights) - 1, noise.dimension, noise.step, noise.domain) <= noise.variance
+    inside = (
+        costs.quadratic().per_shell(len(weights) - 1, noise.dimension, noise.step, noise.domain)
+        <= noise.variance
+    )
     counts = _shell_counts(noise.dimension, len(weights)) if noise.is_monotone else None
-    return IntegerWeights(bits, tuple(_settled(weights, counts, 1 << bits, inside, least, caps))).noise(noise)
+    return IntegerWeights(
+        bits, tuple(_settled(weights, counts, 1 << bits, inside, least, caps))
+    ).noise(noise)
 
 
 def lattice_form(noise: Noise) -> LatticeNoise:
@@ -179,7 +213,9 @@ def _last_shell(noise: LatticeNoise, tail: float, shift: int) -> int:
             break
         reach = noise.last + 2 * (reach - noise.last)
     beyond: Floats = np.cumsum(masses[::-1])[::-1]  # mass of shell k and all after it
-    return int(np.argmax(np.append(beyond, 0.0) <= 0.5 * tail)) + shift  # the tail goes on beyond what was looked at
+    return (
+        int(np.argmax(np.append(beyond, 0.0) <= 0.5 * tail)) + shift
+    )  # the tail goes on beyond what was looked at
 
 
 def _digits_down(weight: int, unit: int = 1) -> int:
@@ -209,7 +245,12 @@ def _hollow_and_level(weights: list[int], dimension: int) -> list[int]:
 
 
 def _settled(
-    weights: list[int], counts: list[int] | None, total: int, inside: NDArray[np.bool_], unit: int, caps: tuple[int, ...]
+    weights: list[int],
+    counts: list[int] | None,
+    total: int,
+    inside: NDArray[np.bool_],
+    unit: int,
+    caps: tuple[int, ...],
 ) -> list[int]:
     """The weights with sum `total`, each within the digits of a float64, and W_k/n_k not increasing where `counts` are given.
 
@@ -223,7 +264,11 @@ def _settled(
     def may_fall(k: int) -> int:
         if counts is None:
             return weights[k] - unit
-        return weights[k] if k == len(weights) - 1 else weights[k] - -(-weights[k + 1] * counts[k] // counts[k + 1])
+        return (
+            weights[k]
+            if k == len(weights) - 1
+            else weights[k] - -(-weights[k + 1] * counts[k] // counts[k + 1])
+        )
 
     def may_rise(k: int) -> int:
         if counts is None or k == held[0]:
@@ -238,7 +283,9 @@ def _settled(
                 has_the_digit = _digits_down(weights[k] + lowest, unit) == weights[k] + lowest
                 if k != receiver and has_the_digit and quantum > lowest and may_fall(k) >= quantum:
                     return k, quantum
-        raise DesignError("The weights cannot be rounded to sum to a power of two: the law falls too steeply between its shells.")
+        raise DesignError(
+            "The weights cannot be rounded to sum to a power of two: the law falls too steeply between its shells."
+        )
 
     # The receiver should hardly notice: heavy, and with room below its inner neighbour.
     receiver = max(held, key=lambda k: (bool(inside[k]), min(weights[k] >> 20, may_rise(k))))

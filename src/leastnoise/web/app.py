@@ -48,7 +48,9 @@ class Limits:
         return 10.0 * self.seconds + 30.0
 
 
-def configuration(limits: Limits, names: Collection[str] = (), started: Callable[[], None] = lambda: None) -> uvicorn.Config:
+def configuration(
+    limits: Limits, names: Collection[str] = (), started: Callable[[], None] = lambda: None
+) -> uvicorn.Config:
     """The explorer as a server; see `application`."""
     return uvicorn.Config(
         application(limits, names, started),
@@ -64,7 +66,9 @@ def configuration(limits: Limits, names: Collection[str] = (), started: Callable
     )
 
 
-def application(limits: Limits, names: Collection[str] = (), started: Callable[[], None] = lambda: None) -> Guard:
+def application(
+    limits: Limits, names: Collection[str] = (), started: Callable[[], None] = lambda: None
+) -> Guard:
     """The explorer as an ASGI application; `started` is called once the workers are there."""
 
     @contextlib.asynccontextmanager
@@ -106,7 +110,9 @@ async def _page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html", media_type="text/html")
 
 
-def _answer(question: Question, attachment: str | None = None) -> Callable[[Request], Awaitable[Response]]:
+def _answer(
+    question: Question, attachment: str | None = None
+) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         echo: dict[str, str] = {"cache-control": "no-store"}
         try:
@@ -116,12 +122,16 @@ def _answer(question: Question, attachment: str | None = None) -> Callable[[Requ
         except InvalidSettingError as error:
             return JSONResponse({"errors": error.errors}, 422, headers=echo)
         except BusyError as error:
-            return JSONResponse({"error": str(error)}, 503, headers={"retry-after": str(error.retry_after), **echo})
+            return JSONResponse(
+                {"error": str(error)}, 503, headers={"retry-after": str(error.retry_after), **echo}
+            )
         except TooLongError as error:
             return JSONResponse({"error": str(error)}, 504, headers=echo)
         except LeastNoiseError as error:
             return JSONResponse({"error": str(error)}, 422, headers=echo)
-        headers = {"content-disposition": f'attachment; filename="{attachment}"'} if attachment else {}
+        headers = (
+            {"content-disposition": f'attachment; filename="{attachment}"'} if attachment else {}
+        )
         return Response(text, media_type="application/json", headers={**echo, **headers})
 
     return endpoint
@@ -152,4 +162,6 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "The server failed at this request; it goes on with others."}, 500)
+    return JSONResponse(
+        {"error": "The server failed at this request; it goes on with others."}, 500
+    )

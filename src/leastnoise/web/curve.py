@@ -20,10 +20,14 @@ Points = list[tuple[float, float]]
 # Of δ: how far the line may be above the middle of an interval before its halves are looked at too. The judgement in the middle
 # brings the line four times as close where the curve is smooth, so it ends within a tenth (tests/web/test_curve.py).
 _CLOSE = 0.3
-_NARROW = 1.0 / 2000.0  # of the picture's width, a fifth of a pixel: intervals are not halved further
+_NARROW = (
+    1.0 / 2000.0
+)  # of the picture's width, a fifth of a pixel: intervals are not halved further
 _MOST = 150  # judgements of one law; where they do not suffice the line stays an upper bound, only not so close a one
 _PIECE = 0.125  # of log δ: what one straight piece falls
-_ROUNDING = 1e-4  # the judge's own bounds are within 1e-5 of the exact δ, above or below their neighbours'
+_ROUNDING = (
+    1e-4  # the judge's own bounds are within 1e-5 of the exact δ, above or below their neighbours'
+)
 
 
 def upper_line(delta: Callable[[float], float], begin: Sequence[float], low: float) -> Points:
@@ -40,7 +44,9 @@ def _nodes(delta: Callable[[float], float], begin: Sequence[float], low: float) 
     narrow = _NARROW * (max(begin) - min(begin))
     waiting = list(pairwise(sorted(known)))
     while waiting and len(known) < _MOST:
-        a, b = waiting.pop(0)  # the widest first: where judgements run out, they were spread over the picture
+        a, b = waiting.pop(
+            0
+        )  # the widest first: where judgements run out, they were spread over the picture
         if known[a] <= low or b - a <= narrow:
             continue
         middle = 0.5 * (a + b)
@@ -73,7 +79,9 @@ def _raised(nodes: Points) -> Points:
         pieces = max(1, math.ceil(fall / _PIECE))
         for k in range(1, pieces):
             delta = at_a * math.exp(-fall * k / pieces)
-            found.append((a + math.log1p((at_a - delta) / (at_a - at_b) * math.expm1(b - a)), delta))
+            found.append(
+                (a + math.log1p((at_a - delta) / (at_a - at_b) * math.expm1(b - a)), delta)
+            )
         found.append((b, at_b))
         for (left, at_left), (right, at_right) in pairwise(found[-pieces - 1 :]):
             middle = _chord(a, at_a, b, at_b, 0.5 * (left + right))

@@ -49,7 +49,13 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name for name, _ in message["headers"]}
-                message = {**message, "headers": [*message["headers"], *(pair for pair in _HEADERS if pair[0] not in given)]}
+                message = {
+                    **message,
+                    "headers": [
+                        *message["headers"],
+                        *(pair for pair in _HEADERS if pair[0] not in given),
+                    ],
+                }
             await send(message)
 
         refused = self._refusal(scope)
@@ -58,9 +64,15 @@ class Guard:
             return
         status, sentence = refused
         body = json.dumps({"error": sentence}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
         await guarded({"type": "http.response.start", "status": status, "headers": headers})
-        await guarded({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        await guarded(
+            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body}
+        )
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers: dict[bytes, list[bytes]] = {}
@@ -72,9 +84,13 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "Only GET is answered."
         origins = headers.get(b"origin", [])
-        if origins and [origin.decode("latin-1").lower() for origin in origins] != [f"{scope['scheme']}://{hosts[0]}"]:
+        if origins and [origin.decode("latin-1").lower() for origin in origins] != [
+            f"{scope['scheme']}://{hosts[0]}"
+        ]:
             return 403, "Other sites may not ask this server."
-        if scope["path"].startswith("/api/") and headers.get(b"sec-fetch-site", [b"none"])[0] not in (b"same-origin", b"none"):
+        if scope["path"].startswith("/api/") and headers.get(b"sec-fetch-site", [b"none"])[
+            0
+        ] not in (b"same-origin", b"none"):
             return 403, "Other sites may not ask this server."
         if headers.get(b"content-length", [b"0"]) != [b"0"] or b"transfer-encoding" in headers:
             return 413, "A request has no body here."
@@ -83,13 +99,17 @@ class Guard:
         return None
 
     def _is_known(self, host: str) -> bool:
-        name, _, port = host.rpartition(":") if not host.endswith("]") and ":" in host else (host, "", "")
+        name, _, port = (
+            host.rpartition(":") if not host.endswith("]") and ":" in host else (host, "", "")
+        )
         if port and not (port.isascii() and port.isdigit()):
             return False
         if name in self._names:
             return True
         try:
-            ipaddress.ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+            ipaddress.ip_address(
+                name[1:-1] if name.startswith("[") and name.endswith("]") else name
+            )
         except ValueError:
             return False
         return True

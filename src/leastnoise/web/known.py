@@ -22,7 +22,10 @@ Build = Callable[[float], Noise]
 _SHARES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 _LEAST_NEEDED = 0.05  # of the sensitivity: where the standard deviation of a law on the line is looked for first
 _LEAST_WHOLE = 1e-9  # and of a law on the integers, which at ε = 50 is 0 but for one draw in 1e21
-_CUBE_LEAST, _CUBE_LEAST_WHOLE = 0.15, 1e-6  # where its standard deviation is looked for, in that of the Gaussian law
+_CUBE_LEAST, _CUBE_LEAST_WHOLE = (
+    0.15,
+    1e-6,
+)  # where its standard deviation is looked for, in that of the Gaussian law
 _CUBE_CLOSE = 1.001  # and how closely
 _LEAST_CUBE = 0.25  # sensitivities: below, the bins of the real cube are so fine that a judgement takes 0.3 s and more
 _SPARED = 1e-4  # of ε: the lattice form of a law, as it is sampled, may need so much more than its closed form
@@ -39,9 +42,16 @@ def first_laws(setting: Setting, epsilon: float) -> list[tuple[str, Noise]]:
         if sigma is not None:
             found.append((name, build(sigma)))
     if setting.together and found and found[0][0] == "Gaussian":
-        laws = [coarse_cube(share * found[0][1].std, setting.batch, setting.sensitivity) for share in _SHARES]
+        laws = [
+            coarse_cube(share * found[0][1].std, setting.batch, setting.sensitivity)
+            for share in _SHARES
+        ]
         first = bisect_left(
-            laws, True, key=lambda law: PrivacyLoss.of(law(), setting.sensitivity).epsilon(setting.delta) <= epsilon
+            laws,
+            True,
+            key=lambda law: (
+                PrivacyLoss.of(law(), setting.sensitivity).epsilon(setting.delta) <= epsilon
+            ),
         )
         if first < len(_SHARES):
             found.append(("cube", laws[first]()))
@@ -55,11 +65,15 @@ def coarse_cube(sigma: float, batch: int, sensitivity: float) -> Callable[[], No
     return partial(cube, sigma, batch, sensitivity=sensitivity, step=step)
 
 
-def needed(build: Build, epsilon: float, setting: Setting, least: float = _LEAST_NEEDED) -> float | None:
+def needed(
+    build: Build, epsilon: float, setting: Setting, least: float = _LEAST_NEEDED
+) -> float | None:
     """The standard deviation the law needs, looked for from `least` sensitivities upwards."""
     start = least * setting.sensitivity
     while start < 1e6 * setting.sensitivity:
-        found = least_sigma(build, epsilon, start, setting.sensitivity, setting.delta, setting.answers)
+        found = least_sigma(
+            build, epsilon, start, setting.sensitivity, setting.delta, setting.answers
+        )
         if found is not None:
             return found
         start *= 20.0
@@ -71,7 +85,11 @@ def best_known(setting: Setting) -> Design:
 
     Guarantees: the law is certified at the setting's ε or below, or has the setting's σ. A DesignError says that there is none.
     """
-    laws = _at_epsilon(setting, setting.epsilon) if setting.epsilon is not None else known_at(setting, setting.sigma or 0.0)
+    laws = (
+        _at_epsilon(setting, setting.epsilon)
+        if setting.epsilon is not None
+        else known_at(setting, setting.sigma or 0.0)
+    )
     kept = [law for law in laws if setting.epsilon is None or law.epsilon <= setting.epsilon]
     if not kept:
         raise DesignError("No known law is found in a moment for this setting.")
@@ -97,13 +115,20 @@ def best_known(setting: Setting) -> Design:
         residual=abs(best.noise.total - 1.0) if isinstance(best.noise, LatticeNoise) else 0.0,
         discretisation=None,
         moments_epsilon=None,
-        rivals={law.name: law.epsilon for law in sorted(known_at(setting, best.noise.std), key=lambda law: law.epsilon)},
+        rivals={
+            law.name: law.epsilon
+            for law in sorted(known_at(setting, best.noise.std), key=lambda law: law.epsilon)
+        },
     )
 
 
 def known_at(setting: Setting, sigma: float) -> list[Rival]:
     """The laws of this module at one standard deviation; what cannot be built or judged is left out."""
-    return [law for name, build, uses in _families(setting) if (law := _judged(name, build, uses, sigma, setting)) is not None]
+    return [
+        law
+        for name, build, uses in _families(setting)
+        if (law := _judged(name, build, uses, sigma, setting)) is not None
+    ]
 
 
 def _at_epsilon(setting: Setting, epsilon: float) -> list[Rival]:
@@ -122,11 +147,17 @@ def _families(setting: Setting) -> list[tuple[str, Build, int]]:
     """(name, builder from a standard deviation, draws of one release), in the domain of the answers."""
     batch, s = setting.batch, setting.sensitivity
     if setting.domain == "real":
-        found: list[tuple[str, Build, int]] = [("Gaussian", gaussian, batch), ("Laplace", laplace, batch)]
+        found: list[tuple[str, Build, int]] = [
+            ("Gaussian", gaussian, batch),
+            ("Laplace", laplace, batch),
+        ]
         if setting.together:
             found.append(("cube", lambda sigma: _wide_cube(sigma, batch, s), 1))
         return found
-    found = [("discrete Gaussian", _narrow_gaussian, batch), ("discrete Laplace", discrete_laplace, batch)]
+    found = [
+        ("discrete Gaussian", _narrow_gaussian, batch),
+        ("discrete Laplace", discrete_laplace, batch),
+    ]
     # Beyond a sensitivity of 1 the integer cube takes up to 24 s to judge (three answers, s = 200, σ = 10 s).
     if setting.together and s == 1.0:
         found.append(("cube", lambda sigma: cube(sigma, batch, domain="integer"), 1))
@@ -135,13 +166,17 @@ def _families(setting: Setting) -> list[tuple[str, Build, int]]:
 
 def _wide_cube(sigma: float, batch: int, sensitivity: float) -> Noise:
     if sigma < _LEAST_CUBE * sensitivity:
-        raise DesignError(f"Expected sigma={sigma!r} to be at least {_LEAST_CUBE:g} sensitivities: the judge takes too long.")
+        raise DesignError(
+            f"Expected sigma={sigma!r} to be at least {_LEAST_CUBE:g} sensitivities: the judge takes too long."
+        )
     return coarse_cube(sigma, batch, sensitivity)()
 
 
 def _narrow_gaussian(sigma: float) -> Noise:
     if sigma > _WIDE:
-        raise DesignError(f"Expected sigma={sigma!r} to be at most {_WIDE:g}: the judge takes longer than a moment.")
+        raise DesignError(
+            f"Expected sigma={sigma!r} to be at most {_WIDE:g}: the judge takes longer than a moment."
+        )
     return discrete_gaussian(sigma)
 
 

@@ -34,7 +34,9 @@ class Service:
         self._waiters: Counter[tuple[str, Setting]] = Counter()
 
     async def known(self, setting: Setting) -> bytes:
-        found: bytes = await self._once("known", setting, lambda: self._text(work.known, setting, priority=_FIRST))
+        found: bytes = await self._once(
+            "known", setting, lambda: self._text(work.known, setting, priority=_FIRST)
+        )
         return found
 
     async def design(self, setting: Setting) -> bytes:
@@ -71,15 +73,21 @@ class Service:
     async def _designed(self, setting: Setting) -> tuple[dict[str, Any], work.Study]:
         """The design; where there is none, the best known law that is found in a moment; where there is none either, why."""
         try:
-            found: tuple[dict[str, Any], work.Study] = await self._workers.run(work.study, setting, priority=_SECOND)
+            found: tuple[dict[str, Any], work.Study] = await self._workers.run(
+                work.study, setting, priority=_SECOND
+            )
             return found
         except LeastNoiseError as failure:
             is_designable = not isinstance(failure, OutOfReachError)
-            if isinstance(failure, BusyError) or (is_designable and isinstance(failure, InvalidSettingError)):
+            if isinstance(failure, BusyError) or (
+                is_designable and isinstance(failure, InvalidSettingError)
+            ):
                 raise
             reason = failure
         try:
-            found = await self._workers.run(work.known_study, setting, str(reason), is_designable, priority=_SECOND)
+            found = await self._workers.run(
+                work.known_study, setting, str(reason), is_designable, priority=_SECOND
+            )
             return found
         except BusyError:
             raise
@@ -89,12 +97,16 @@ class Service:
     async def _surrounded(self, setting: Setting) -> Studied:
         async def make() -> tuple[dict[str, Any], work.Study]:
             _, study = await self._study(setting)
-            found: tuple[dict[str, Any], work.Study] = await self._workers.run(work.laws, study, priority=_SECOND)
+            found: tuple[dict[str, Any], work.Study] = await self._workers.run(
+                work.laws, study, priority=_SECOND
+            )
             return found
 
         return await self._studied("laws", setting, make)
 
-    async def _studied(self, kind: str, setting: Setting, make: Callable[[], Awaitable[Any]]) -> Studied:
+    async def _studied(
+        self, kind: str, setting: Setting, make: Callable[[], Awaitable[Any]]
+    ) -> Studied:
         async def text_too() -> Studied:
             answer, study = await make()
             return _json(answer), study
@@ -102,7 +114,9 @@ class Service:
         found: Studied = await self._once(kind, setting, text_too)
         return found
 
-    async def _after(self, kind: str, setting: Setting, function: Callable[[work.Study], dict[str, Any]]) -> bytes:
+    async def _after(
+        self, kind: str, setting: Setting, function: Callable[[work.Study], dict[str, Any]]
+    ) -> bytes:
         async def make() -> bytes:
             _, study = await self._surrounded(setting)
             return await self._text(function, study, priority=_LAST)
@@ -110,7 +124,9 @@ class Service:
         found: bytes = await self._once(kind, setting, make)
         return found
 
-    async def _text(self, function: Callable[..., dict[str, Any]], *arguments: Any, priority: int) -> bytes:
+    async def _text(
+        self, function: Callable[..., dict[str, Any]], *arguments: Any, priority: int
+    ) -> bytes:
         return _json(await self._workers.run(function, *arguments, priority=priority))
 
     async def _once(self, kind: str, setting: Setting, make: Callable[[], Awaitable[Any]]) -> Any:
@@ -146,7 +162,9 @@ class Service:
             self._keep(key, error)
             raise
         except TooLongError as error:
-            if key[0] == _DESIGN:  # pictures and files are quick but for moments when the machine is not
+            if (
+                key[0] == _DESIGN
+            ):  # pictures and files are quick but for moments when the machine is not
                 self._keep(key, error)
             raise
         finally:
@@ -179,4 +197,6 @@ def _size(value: Any) -> int:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8"
+    )

@@ -12,11 +12,24 @@ from leastnoise.errors import LeastNoiseError
 from leastnoise.noise import Domain
 
 MOST_TEXT = 40
-MOST_APART, MOST_TOGETHER = 1_000, 100  # answers; beyond 100 in one draw a design takes longer than a page can wait
+MOST_APART, MOST_TOGETHER = (
+    1_000,
+    100,
+)  # answers; beyond 100 in one draw a design takes longer than a page can wait
 FIELDS = ("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain")
-_RANGES = {"epsilon": (1e-3, 50.0), "sigma": (1e-6, 1e9), "delta": (1e-15, 0.1), "sensitivity": (1e-4, 1e5)}
+_RANGES = {
+    "epsilon": (1e-3, 50.0),
+    "sigma": (1e-6, 1e9),
+    "delta": (1e-15, 0.1),
+    "sensitivity": (1e-4, 1e5),
+}
 _EXAMPLES = {"epsilon": "1", "sigma": "8", "delta": "1e-6", "sensitivity": "1"}
-_NAMES = {"epsilon": "ε", "sigma": "The standard deviation", "delta": "δ", "sensitivity": "The sensitivity"}
+_NAMES = {
+    "epsilon": "ε",
+    "sigma": "The standard deviation",
+    "delta": "δ",
+    "sensitivity": "The sensitivity",
+}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 
@@ -88,20 +101,34 @@ class Setting:
 
 def setting_from(query: Mapping[str, str]) -> Setting:
     """The setting in a query string; an InvalidSettingError has one sentence for each field that is wrong."""
-    errors: dict[str, str] = {name: f"There is no field {name[:MOST_TEXT]!r}." for name in query if name not in FIELDS}
+    errors: dict[str, str] = {
+        name: f"There is no field {name[:MOST_TEXT]!r}." for name in query if name not in FIELDS
+    }
     by = _word(query, "by", ("epsilon", "sigma"), errors)
     asked = _word(query, "asked", ("together", "apart"), errors)
     domain = _word(query, "domain", ("integer", "real"), errors)
-    numbers = {name: _number(query, name, errors) for name in ("delta", "sensitivity", by) if name in _RANGES}
+    numbers = {
+        name: _number(query, name, errors)
+        for name in ("delta", "sensitivity", by)
+        if name in _RANGES
+    }
     answers = _whole(query, "answers", MOST_TOGETHER if asked == "together" else MOST_APART, errors)
     sensitivity = numbers.get("sensitivity")
     if domain == "integer" and sensitivity is not None and sensitivity != int(sensitivity):
-        errors["sensitivity"] = "Whole-number answers move by whole numbers: the sensitivity must be 1, 2, 3, …"
+        errors["sensitivity"] = (
+            "Whole-number answers move by whole numbers: the sensitivity must be 1, 2, 3, …"
+        )
     sigma = numbers.get("sigma")
     smallest = smallest_ratio("integer" if domain == "integer" else "real")
-    if sigma is not None and sensitivity is not None and not smallest <= sigma / sensitivity <= LARGEST_RATIO:
+    if (
+        sigma is not None
+        and sensitivity is not None
+        and not smallest <= sigma / sensitivity <= LARGEST_RATIO
+    ):
         low, high = smallest * sensitivity, LARGEST_RATIO * sensitivity
-        errors["sigma"] = f"With this sensitivity the standard deviation must be between {low:,.10g} and {high:,.10g}."
+        errors["sigma"] = (
+            f"With this sensitivity the standard deviation must be between {low:,.10g} and {high:,.10g}."
+        )
     if errors:
         raise InvalidSettingError(errors)
     return Setting(
@@ -115,7 +142,9 @@ def setting_from(query: Mapping[str, str]) -> Setting:
     )
 
 
-def _word(query: Mapping[str, str], name: str, choices: tuple[str, ...], errors: dict[str, str]) -> str:
+def _word(
+    query: Mapping[str, str], name: str, choices: tuple[str, ...], errors: dict[str, str]
+) -> str:
     value = query.get(name, "")
     if value not in choices:
         errors[name] = f"Choose {' or '.join(choices)}."

@@ -21,7 +21,9 @@ def sentences(design: Design, certainty: float) -> list[str]:
     """What the guarantee means, for people. `certainty` is δ(0) of the whole use, an upper bound."""
     answers = design.batch * design.compositions
     these = "the one answer" if answers == 1 else f"all {answers:,} answers"
-    guess = math.ceil(1000.0 * min(0.5 * (1.0 + certainty), 1.0)) / 10.0  # rounded up: it is an upper bound
+    guess = (
+        math.ceil(1000.0 * min(0.5 * (1.0 + certainty), 1.0)) / 10.0
+    )  # rounded up: it is an upper bound
     said = [
         f"Take any one person. Leaving that person out changes the chance of any result of {these} by a factor of at most "
         f"e^ε = {_factor(design.epsilon)}, up or down, apart from a probability of δ = {odds(design.delta)}. In symbols, for every "
@@ -34,7 +36,10 @@ def sentences(design: Design, certainty: float) -> list[str]:
         "learnt whether or not any one person takes part.",
     ]
     if design.epsilon >= _USELESS:
-        said.insert(0, "With so large an ε this is hardly a protection: choose a smaller one, more noise or fewer answers.")
+        said.insert(
+            0,
+            "With so large an ε this is hardly a protection: choose a smaller one, more noise or fewer answers.",
+        )
     return said
 
 
@@ -45,7 +50,9 @@ def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
     if gaussian_sigma is None:
         return f"{width}."
     ratio = (gaussian_sigma / design.noise.std) ** 2
-    if ratio < 0.995:  # a known law that was found in a moment: on whole numbers wide Gaussian noise is not
+    if (
+        ratio < 0.995
+    ):  # a known law that was found in a moment: on whole numbers wide Gaussian noise is not
         return f"{width}. Gaussian noise with the same guarantee has {ratio:.2f} times the variance, less than this."
     if ratio < 1.005:
         return f"{width}. Gaussian noise does as well here."
@@ -61,7 +68,9 @@ def worst_shift(design: Design) -> str:
         return f"every answer of a draw moves by {s} at once, a corner of the cube (proved, since the law falls away from 0)"
     if not isinstance(noise, LatticeNoise) or noise.is_monotone:
         return f"each answer moves by {s}, the whole sensitivity (proved, since the law falls away from 0)"
-    return f"all moves up to {s} are judged, and the worst one counts at each ε (the law has ripples)"
+    return (
+        f"all moves up to {s} are judged, and the worst one counts at each ε (the law has ripples)"
+    )
 
 
 def _factor(epsilon: float) -> str:
@@ -82,11 +91,15 @@ def odds(probability: float) -> str:
 def instead(design: Design, setting: Setting, reason: str, is_designable: bool) -> dict[str, str]:
     """Why a known law is shown, the code that makes it, and the command that finds the best one, if there is one to be found."""
     shown = f"Shown is {design.origin} noise, a known law, with the guarantee that is stated here."
-    more = " The command below looks for the best law, as long as it takes." if is_designable else ""
+    more = (
+        " The command below looks for the best law, as long as it takes." if is_designable else ""
+    )
     return {
         "notice": f"{reason} {shown}{more}",
         "python": _known_snippet(design, setting),
-        "command": command(setting) if is_designable else f"# The designer has no law for this setting. {reason}",
+        "command": command(setting)
+        if is_designable
+        else f"# The designer has no law for this setting. {reason}",
     }
 
 
@@ -96,7 +109,10 @@ def _known_snippet(design: Design, setting: Setting) -> str:
     name, made = {
         "Gaussian": ("generalized_gaussian", f"generalized_gaussian({noise.std!r}, 2.0, {s})"),
         "Laplace": ("generalized_gaussian", f"generalized_gaussian({noise.std!r}, 1.0, {s})"),
-        "cube": ("cube", f'cube({noise.std!r}, {noise.dimension}, domain="{noise.domain}", {s}, step={noise.step!r})'),
+        "cube": (
+            "cube",
+            f'cube({noise.std!r}, {noise.dimension}, domain="{noise.domain}", {s}, step={noise.step!r})',
+        ),
         "discrete Gaussian": ("discrete_gaussian", f"discrete_gaussian({noise.std!r})"),
         "discrete Laplace": ("discrete_laplace", f"discrete_laplace({noise.std!r})"),
     }[design.origin]
@@ -113,9 +129,16 @@ def _known_snippet(design: Design, setting: Setting) -> str:
 
 def python_snippet(design: Design, setting: Setting) -> str:
     """A script that makes the same design and releases with it."""
-    given = ", ".join(f"{name}={value!r}" for name, value in setting.request().items() if not _default(name, value))
+    given = ", ".join(
+        f"{name}={value!r}"
+        for name, value in setting.request().items()
+        if not _default(name, value)
+    )
     has_weights = not isinstance(design.noise, BallNoise)  # the sphere is drawn exactly as it is
-    lines = ["from leastnoise import design, exact" if has_weights else "from leastnoise import design", ""]
+    lines = [
+        "from leastnoise import design, exact" if has_weights else "from leastnoise import design",
+        "",
+    ]
     lines += [f"best = design({given})", "print(best.summary())", ""]
     law = "best.noise"
     if has_weights:
@@ -133,9 +156,15 @@ def _released(design: Design, setting: Setting, law: str) -> list[str]:
     if setting.answers == 1:
         return ["answers = [1204]  # the true answer", f"print({law}.release(answers))"]
     if not setting.together:
-        return [f"# One answer at a time, at most {setting.answers} times in all.", f"print({law}.release([1204]))"]
+        return [
+            f"# One answer at a time, at most {setting.answers} times in all.",
+            f"print({law}.release([1204]))",
+        ]
     if design.noise.dimension in (1, setting.answers):
-        return [f"answers = [0] * {setting.answers}  # the true answers, all of them at once", f"print({law}.release(answers))"]
+        return [
+            f"answers = [0] * {setting.answers}  # the true answers, all of them at once",
+            f"print({law}.release(answers))",
+        ]
     return [
         f"answers = [0] * {padded}  # the {setting.answers} true answers, then zeros: {design.blocks} blocks, one draw each",
         f"blocks = [answers[k : k + {design.noise.dimension}] for k in range(0, {padded}, {design.noise.dimension})]",
@@ -145,19 +174,33 @@ def _released(design: Design, setting: Setting, law: str) -> list[str]:
 
 def command(setting: Setting) -> str:
     """The command that makes the same design and its artefact."""
-    given = " ".join(f"--{name} {_plain(value)}" for name, value in setting.request().items() if not _default(name, value))
+    given = " ".join(
+        f"--{name} {_plain(value)}"
+        for name, value in setting.request().items()
+        if not _default(name, value)
+    )
     return f"leastnoise design {given} --out noise.json"
 
 
 def plan(design: Design, setting: Setting) -> str:
     """A release plan whose answers have this number, this sensitivity and this guarantee: one person moves each of them."""
     # A plan states a positive ε, also where the noise is so large that δ alone suffices.
-    epsilon = setting.epsilon if setting.epsilon is not None else max(rounded_up(design.epsilon, 4), _LEAST_EPSILON)
+    epsilon = (
+        setting.epsilon
+        if setting.epsilon is not None
+        else max(rounded_up(design.epsilon, 4), _LEAST_EPSILON)
+    )
     n, real = setting.answers, setting.domain == "real"
     rows = 1 if real else int(setting.sensitivity)
     lines = [
         "# A plan for: leastnoise release. Names of tables and columns are examples; put yours in their place.",
-        *(["# A plan asks for all its answers together, which never costs more than asking one by one."] if n > 1 else []),
+        *(
+            [
+                "# A plan asks for all its answers together, which never costs more than asking one by one."
+            ]
+            if n > 1
+            else []
+        ),
         'name = "explored"',
         f"epsilon = {_plain(epsilon)}",
         f"delta = {_plain(setting.delta)}",
@@ -185,12 +228,18 @@ def plan(design: Design, setting: Setting) -> str:
 
 
 def _default(name: str, value: Any) -> bool:
-    return (name in ("compositions", "batch") and value == 1) or (name == "domain" and value == "real")
+    return (name in ("compositions", "batch") and value == 1) or (
+        name == "domain" and value == "real"
+    )
 
 
 def _plain(value: Any) -> str:
     """A number without needless digits: 1 for 1.0."""
-    return f"{value:.0f}" if isinstance(value, float) and value == int(value) and abs(value) < 1e9 else str(value)
+    return (
+        f"{value:.0f}"
+        if isinstance(value, float) and value == int(value) and abs(value) < 1e9
+        else str(value)
+    )
 
 
 def _float_literal(number: Decimal) -> str:

@@ -68,11 +68,23 @@ def known(setting: Setting) -> dict[str, Any]:
     if setting.sigma is not None:
         for rival in _sensible(setting, lambda: _rivals(setting, setting.sigma or 0.0)):
             rows.append(
-                {"name": rival.name, "epsilon": _finite(rival.epsilon), "sigma": setting.sigma, "half_width": _width(rival)}
+                {
+                    "name": rival.name,
+                    "epsilon": _finite(rival.epsilon),
+                    "sigma": setting.sigma,
+                    "half_width": _width(rival),
+                }
             )
     else:
         for name, noise in first_laws(setting, setting.epsilon or 0.0):
-            rows.append({"name": name, "epsilon": setting.epsilon, "sigma": noise.std, "half_width": noise.interval(0.95)})
+            rows.append(
+                {
+                    "name": name,
+                    "epsilon": setting.epsilon,
+                    "sigma": noise.std,
+                    "half_width": noise.interval(0.95),
+                }
+            )
         rows.sort(key=lambda row: row["sigma"])
     return {"setting": setting.fields(), "laws": rows, "command": words.command(setting)}
 
@@ -81,7 +93,9 @@ def study(setting: Setting) -> tuple[dict[str, Any], Study]:
     """The design with its proof, its law as a curve, and the words."""
     best = _sensible(setting, lambda: design(**setting.request()))
     # Beside whole-number noise too: the discrete Gaussian needs the same σ to three digits, and up to 1.4 s to find it.
-    gaussian_sigma = least_sigma(gaussian, best.epsilon, best.sigma, best.sensitivity, best.delta, setting.answers)
+    gaussian_sigma = least_sigma(
+        gaussian, best.epsilon, best.sigma, best.sensitivity, best.delta, setting.answers
+    )
     return _answer(Study(setting, best), gaussian_sigma)
 
 
@@ -89,19 +103,26 @@ def known_study(setting: Setting, reason: str, is_designable: bool) -> tuple[dic
     """The same of the best known law that is found in a moment, where for some `reason` there is no design; `is_designable`: it
     would be found without the page's time limit."""
     best = best_known(setting)
-    answer, found = _answer(Study(setting, best, is_known=True), needed(gaussian, best.epsilon, setting))
+    answer, found = _answer(
+        Study(setting, best, is_known=True), needed(gaussian, best.epsilon, setting)
+    )
     return answer | words.instead(best, setting, reason, is_designable), found
 
 
 def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any], Study]:
     best, setting = study.design, study.setting
     if setting.epsilon is not None and best.epsilon > setting.epsilon:
-        raise AccountingError(f"Expected the law for epsilon={setting.epsilon!r} to be certified there, not at {best.epsilon!r}.")
+        raise AccountingError(
+            f"Expected the law for epsilon={setting.epsilon!r} to be certified there, not at {best.epsilon!r}."
+        )
     loss = PrivacyLoss.of(best.noise, best.sensitivity).compose(best.uses)
     certainty = loss.delta(0.0)
     rival: dict[str, Any] = {"sigma": gaussian_sigma, "variance_ratio": None, "half_width": None}
     if gaussian_sigma is not None:
-        rival |= {"variance_ratio": (gaussian_sigma / best.noise.std) ** 2, "half_width": gaussian(gaussian_sigma).interval(0.95)}
+        rival |= {
+            "variance_ratio": (gaussian_sigma / best.noise.std) ** 2,
+            "half_width": gaussian(gaussian_sigma).interval(0.95),
+        }
     answer = {
         "setting": setting.fields(),
         "epsilon": _finite(best.epsilon),
@@ -125,7 +146,9 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
         "worst_shift": words.worst_shift(best),
         "guess": 0.5 * (1.0 + certainty),
         "gaussian": rival,
-        "rivals": [{"name": name, "epsilon": _finite(epsilon)} for name, epsilon in best.rivals.items()],
+        "rivals": [
+            {"name": name, "epsilon": _finite(epsilon)} for name, epsilon in best.rivals.items()
+        ],
         "law": _law(best, [(_OURS, best.noise, 1)]),
         "accuracy": words.accuracy_sentence(best, gaussian_sigma),
         "sentences": words.sentences(best, certainty),
@@ -142,7 +165,9 @@ def laws(study: Study) -> tuple[dict[str, Any], Study]:
     sigma = study.design.sigma
     # Where the design took too long the others may too: then those alone that are found in a moment.
     others = known_at(study.setting, sigma) if study.is_known else _rivals(study.setting, sigma)
-    others = [rival for rival in others if not (study.is_known and rival.name == study.design.origin)]
+    others = [
+        rival for rival in others if not (study.is_known and rival.name == study.design.origin)
+    ]
     drawn = _law(study.design, [(rival.name, rival.noise, 1) for rival in others])
     return {"setting": study.setting.fields(), **drawn}, replace(study, rivals=tuple(others))
 
@@ -151,22 +176,39 @@ def curve(study: Study) -> dict[str, Any]:
     """δ against ε over the whole use, of the design and of the known laws at the same standard deviation: a table of a few round ε
     with the judge's bounds there, and for the picture a line that is nowhere below the truth."""
     best = study.design
-    rival = max((rival.epsilon for rival in study.rivals if rival.name.endswith("Gaussian")), default=best.epsilon)
+    rival = max(
+        (rival.epsilon for rival in study.rivals if rival.name.endswith("Gaussian")),
+        default=best.epsilon,
+    )
     end = 1.25 * max(best.epsilon, min(rival, 4.0 * best.epsilon)) or _LEAST_END
     low = best.delta / _CURVE_DEPTH
     # Numbers that are shown as they are, since δ belongs to them and not to others nearby; and the guarantee's own ε, rounded up.
-    rows = sorted({_three_digits(epsilon) for epsilon in np.linspace(0.0, end, _CURVE_ROWS)} | {words.rounded_up(best.epsilon, 6)})
+    rows = sorted(
+        {_three_digits(epsilon) for epsilon in np.linspace(0.0, end, _CURVE_ROWS)}
+        | {words.rounded_up(best.epsilon, 6)}
+    )
 
     def drawn(noise: Noise, uses: int) -> dict[str, Any]:
         delta = cache(PrivacyLoss.of(noise, best.sensitivity).compose(uses).delta)
         line = upper_line(delta, rows, low)
         return {
             "y": _digits_up([delta(epsilon) for epsilon in rows]),
-            "line": {"x": [epsilon for epsilon, _ in line], "y": _digits_up([above for _, above in line])},
+            "line": {
+                "x": [epsilon for epsilon, _ in line],
+                "y": _digits_up([above for _, above in line]),
+            },
         }
 
-    laws = [(_OURS, best.noise, best.uses), *((r.name, r.noise, r.uses * best.compositions) for r in study.rivals)]
-    return {"setting": study.setting.fields(), "epsilon": rows, "low": low, "series": _each(laws, drawn)}
+    laws = [
+        (_OURS, best.noise, best.uses),
+        *((r.name, r.noise, r.uses * best.compositions) for r in study.rivals),
+    ]
+    return {
+        "setting": study.setting.fields(),
+        "epsilon": rows,
+        "low": low,
+        "series": _each(laws, drawn),
+    }
 
 
 def numbers(study: Study) -> dict[str, Any]:
@@ -184,7 +226,9 @@ def numbers(study: Study) -> dict[str, Any]:
     alone += [(r.name, r.noise, 1) for r in study.rivals if r.noise.dimension == 1]
     series = _each(alone, repeated)
     if setting.together and not study.is_known:
-        series.append({"name": "best known joint law", "y": _digits_up([_joint(study, n) for n in counts])})
+        series.append(
+            {"name": "best known joint law", "y": _digits_up([_joint(study, n) for n in counts])}
+        )
     here = {"answers": setting.answers, "epsilon": _finite(best.epsilon)}
     return {"setting": setting.fields(), "answers": counts, "series": series, "here": here}
 
@@ -222,8 +266,12 @@ def _joint(study: Study, n: int) -> float:
         if (name in ("cube", "sphere")) if n > 1 else name.endswith("Laplace"):
             is_cube = name == "cube" and study.setting.domain == "real"
             try:
-                law = coarse_cube(best.sigma, n, best.sensitivity)() if is_cube else build(best.sigma)
-                found = min(found, PrivacyLoss.of(law, best.sensitivity).compose(uses).epsilon(best.delta))
+                law = (
+                    coarse_cube(best.sigma, n, best.sensitivity)() if is_cube else build(best.sigma)
+                )
+                found = min(
+                    found, PrivacyLoss.of(law, best.sensitivity).compose(uses).epsilon(best.delta)
+                )
             except LeastNoiseError:
                 continue
     return found
@@ -240,12 +288,22 @@ def _law(best: Design, laws: Sequence[tuple[str, Noise, int]]) -> dict[str, Any]
     def chances(noise: Noise, _: int) -> dict[str, Any]:
         if noise.domain == "real":
             return {"y": _digits(noise.pdf(x))}
-        return {"y": _digits(noise.pmf(x) if noise.dimension == 1 else noise.ccdf(x - 1.0) - noise.ccdf(x))}
+        return {
+            "y": _digits(
+                noise.pmf(x) if noise.dimension == 1 else noise.ccdf(x - 1.0) - noise.ccdf(x)
+            )
+        }
 
-    return {"x": _digits(x), "series": _each(laws, chances), "is_density": best.noise.domain == "real"}
+    return {
+        "x": _digits(x),
+        "series": _each(laws, chances),
+        "is_density": best.noise.domain == "real",
+    }
 
 
-def _each(laws: Sequence[tuple[str, Noise, int]], values: Callable[[Noise, int], dict[str, Any]]) -> list[dict[str, Any]]:
+def _each(
+    laws: Sequence[tuple[str, Noise, int]], values: Callable[[Noise, int], dict[str, Any]]
+) -> list[dict[str, Any]]:
     """One series a law; a known law that cannot be judged is left out, ours never."""
     series = []
     for name, noise, uses in laws:
@@ -264,7 +322,9 @@ def _sensible(setting: Setting, make: Callable[[], Any]) -> Any:
     except InvalidParameterError as error:
         if error.name in FIELDS:
             raise InvalidSettingError({error.name: str(error)}) from None
-        raise InvalidSettingError({setting.target: f"This setting is beyond what can be computed here. {error}"}) from None
+        raise InvalidSettingError(
+            {setting.target: f"This setting is beyond what can be computed here. {error}"}
+        ) from None
     except DesignError as error:
         raise OutOfReachError({setting.target: str(error)}) from None
 
@@ -284,7 +344,10 @@ def _finite(number: float) -> float | None:
 
 def _digits(values: Sequence[float] | Floats) -> list[float | None]:
     """Six digits are more than a picture shows."""
-    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in np.asarray(values, dtype=np.float64).tolist()]
+    return [
+        float(f"{value:.6g}") if math.isfinite(value) else None
+        for value in np.asarray(values, dtype=np.float64).tolist()
+    ]
 
 
 def _digits_up(values: Sequence[float]) -> list[float | None]:

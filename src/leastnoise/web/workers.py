@@ -25,7 +25,9 @@ class BusyError(LeastNoiseError, RuntimeError):
     """All workers have work and the queue is full; `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int = 1) -> None:
-        super().__init__("The server is busy with other settings; it will be free again in a moment.")
+        super().__init__(
+            "The server is busy with other settings; it will be free again in a moment."
+        )
         self.retry_after = retry_after
 
 
@@ -33,7 +35,9 @@ class TooLongError(LeastNoiseError, RuntimeError):
     """The time limit passed."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"This takes longer than the {seconds:g} seconds the page allows. The command line has no such limit.")
+        super().__init__(
+            f"This takes longer than the {seconds:g} seconds the page allows. The command line has no such limit."
+        )
 
 
 class FailedError(LeastNoiseError, RuntimeError):
@@ -73,11 +77,15 @@ class Workers:
 
     def __init__(self, count: int, waiting: int, seconds: float) -> None:
         self.count, self.waiting, self.seconds = count, waiting, seconds
-        method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+        method = (
+            "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+        )
         self._context: Any = multiprocessing.get_context(method)
         if method == "forkserver":
             self._context.set_forkserver_preload([_HOME])
-        self._threads = ThreadPoolExecutor(max_workers=2 * count + 2, thread_name_prefix="leastnoise-worker")
+        self._threads = ThreadPoolExecutor(
+            max_workers=2 * count + 2, thread_name_prefix="leastnoise-worker"
+        )
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._queue: list[tuple[int, int, asyncio.Future[_Worker]]] = []
@@ -108,7 +116,9 @@ class Workers:
         try:
             ok, value = await asyncio.wait_for(asyncio.shield(answer), self.seconds)
         except BaseException as failure:
-            answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # its EOFError is expected
+            answer.add_done_callback(
+                lambda done: done.cancelled() or done.exception()
+            )  # its EOFError is expected
             self._replace(worker)
             if isinstance(failure, TimeoutError):
                 raise TooLongError(self.seconds) from None
@@ -161,7 +171,9 @@ class Workers:
     async def _add(self) -> None:
         if self._is_stopping:
             return
-        worker = await asyncio.get_running_loop().run_in_executor(self._threads, _Worker, self._context)
+        worker = await asyncio.get_running_loop().run_in_executor(
+            self._threads, _Worker, self._context
+        )
         self._all.add(worker)
         self._release(worker)
 
