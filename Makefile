@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 # One BLAS thread a process: the matrices are banded and small, and threads that wait for each other cost more than they give.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo pictures docs test long portable lint check bench mutants paper clean
+.PHONY: demo pictures docs test long portable lock house lint check bench mutants paper clean
 .DELETE_ON_ERROR:
 
 # The tests of what a guarantee rests on keep in .coverage what they ran through of the packages named in pyproject.toml. To
 # watch takes half as long again, so the others are not watched.
-WATCHED := tests/privacy tests/releases tests/interop $(wildcard tests/test_sampling_*.py) tests/test_ball.py
+WATCHED := tests/lattice tests/laws tests/accountant tests/sampling tests/files tests/ledger tests/releases tests/series tests/interop
 COVERED := --cov --cov-report= $(WATCHED)
 
 # Designs noise, releases ten means of two tables, writes reports and pictures to out/demo.
@@ -41,10 +41,19 @@ long: $(VENV)/.dev
 portable: $(VENV)/.dev
 	$(BIN)/python tests/processors.py
 
+# Writes down the versions that the tests passed with.
+lock: $(VENV)/.dev
+	$(BIN)/python requirements/freeze.py
+
+# How the source reads, in numbers.
+house: $(VENV)/.dev
+	$(BIN)/python -m benchmarks house
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 # Lint, formatting, types and coverage. The tests run only if something has changed since they last did.
 check: lint .coverage
@@ -63,7 +72,7 @@ bench: $(VENV)/.dev
 
 # All figures and tables, about twenty minutes on two cores; finished cells are kept, so it can be interrupted.
 paper: $(VENV)/.dev
-	$(BIN)/python -m leastnoise.paper all --out paper
+	$(BIN)/python -m leastnoise.reproduction all --out paper
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
@@ -84,5 +93,5 @@ $(VENV)/.docs: $(VENV)/.core
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs,web-test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs,web-test,encrypted]'
 	touch $@

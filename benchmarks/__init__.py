@@ -1,1 +1,2 @@
-"""Benchmarks: each module prints a table. `python -m benchmarks` runs all, `python -m benchmarks NAME …` some."""
+"""Benchmarks: each module prints a table. `python -m benchmarks` runs all, `python -m benchmarks
+NAME …` some."""

@@ -1,10 +1,12 @@
-"""Fuzzing of everything that reads what others wrote: files are made from whole ones by hypothesis and read under limits.
+"""Fuzzing of everything that reads what others wrote: files are made from whole ones by hypothesis
+and read under limits.
 
-A file is refused by an error of the package, or accepted; anything else is a crash: another exception, more
-than `_SECONDS` of processor time, more than `_BYTES` of memory above the start. Files are broken at the place
-where it hurts: a part of the content is replaced, removed or repeated and every hash computed again, so that
-the reader looks at it; then a few of their bytes are broken too. `python -m benchmarks._fuzz READER INPUTS SEED`
-tries so many files in a process of its own and prints what became of them as JSON.
+A file is refused by an error of the package, or accepted; anything else is a crash: another
+exception, more than `_SECONDS` of processor time, more than `_BYTES` of memory above the start.
+Files are broken at the place where it hurts: a part of the content is replaced, removed or repeated
+and every hash computed again, so that the reader looks at it; then a few of their bytes are broken
+too. `python -m benchmarks._fuzz READER INPUTS SEED` tries so many files in a process of its own and
+prints what became of them as JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import copy
 import hashlib
 import json
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -29,23 +32,32 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from leastnoise import Ledger, discrete_gaussian, exact, gaussian, laplace, storage
+from leastnoise import Ledger, discrete_gaussian, discrete_laplace, exact, gaussian, laplace
 from leastnoise.artefact import artefact_text, certify, read_artefact, verify
-from leastnoise.ball import BallNoise
 from leastnoise.cli.answers import read_answers
 from leastnoise.errors import LeastNoiseError
-from leastnoise.noise import Noise
-from leastnoise.releases import chain
-from leastnoise.releases.ledger import Spend
-from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.sensitivity import blocks
+from leastnoise.files import sealed
+from leastnoise.files.canonical import text_digest
+from leastnoise.laws.base import Noise
+from leastnoise.laws.sphere import BallNoise
+from leastnoise.ledger import event_log
+from leastnoise.ledger.ledger import Spend
+from leastnoise.releases.noise.search import SampledLaw
+from leastnoise.releases.noise.sensitivity import blocks
+from leastnoise.releases.plan.file import load_plan
+from leastnoise.sampling.entropy import OperatingSystemEntropy
+from leastnoise.series.inode import identity
+from leastnoise.series.kept_draw import slot_place
+from leastnoise.series.opening import new_series, open_series
+from leastnoise.series.slots import SLOT, USED, Cipher
 
 _SECONDS = 20.0  # of processor time for one input
 _BYTES = 1 << 30  # of address space above the start
 _CHUNK = 100  # inputs of one run of hypothesis: their seeds are counted up
 _ENDINGS = 10  # of crashes that are kept
 
-# What breaks readers: numbers at every edge, texts that are no texts, nests, types that do not belong.
+# What breaks readers: numbers at every edge, texts that are no texts, nests, types that do not
+# belong.
 HOSTILE: tuple[Any, ...] = (
     *(None, True, False, "", " ", [], {}, [[]], [None], {"": None}, {"kind": "lattice"}),
     *(0, 1, -1, 2, 3, 64, 128, 10**6, 2**31, 2**53, 2**63 - 1, -(2**63), 2**64, 10**30, 10**400),
@@ -105,7 +117,8 @@ values = st.recursive(
 
 @st.composite
 def edited(draw: Callable[[Any], Any], whole: tuple[Any, ...]) -> Any:
-    """One of some contents with up to four of its parts replaced, removed, repeated or put elsewhere."""
+    """One of some contents with up to four of its parts replaced, removed, repeated or put
+    elsewhere."""
     content = copy.deepcopy(draw(st.sampled_from(whole)))
     for _ in range(draw(st.integers(0, 4))):
         places = list(_places(content))
@@ -157,7 +170,8 @@ def _places(content: Any) -> Any:
 
 @st.composite
 def broken(draw: Callable[[Any], Any], content: bytes) -> bytes:
-    """Most often the bytes as they are; else some are flipped, cut out, repeated, or the end is missing."""
+    """Most often the bytes as they are; else some are flipped, cut out, repeated, or the end is
+    missing."""
     how = draw(st.sampled_from(("whole", "whole", "whole", "flip", "cut", "end", "insert")))
     if how == "whole" or not content:
         return content
@@ -242,7 +256,11 @@ def _template() -> bytes:
                 plan_hash="plan",
                 stamp="s",
             )
-            ledger.spend("patients", [Spend(laplace(50.0))], plan_hash="plan")
+            series = ledger.spend("patients", [Spend(laplace(50.0))], plan_hash="plan")
+            for used in range(2):
+                digests = {"left": str(used) * 64, "unused": str(used + 1) * 64}
+                with ledger.counting_series(series.id, first=used, used=used + 1, **digests):
+                    pass
         return path.read_bytes()
 
 
@@ -274,7 +292,7 @@ def _ledger(content: Any) -> bytes:
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("DELETE FROM events")
-        number, last = 0, chain.START
+        number, last = 0, event_log.START
         named = {}
         for law in (
             content.get("laws", ())
@@ -282,9 +300,9 @@ def _ledger(content: Any) -> bytes:
             else ()
         ):
             text = json.dumps(law, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-            named[str(len(named))] = chain.text_digest(text)
+            named[str(len(named))] = text_digest(text)
             connection.execute(
-                "INSERT OR IGNORE INTO laws VALUES (?, ?)", (chain.text_digest(text), text)
+                "INSERT OR IGNORE INTO laws VALUES (?, ?)", (text_digest(text), text)
             )
         events = content.get("events", ()) if isinstance(content, dict) else ()
         for event in events if isinstance(events, list) else ():
@@ -295,7 +313,7 @@ def _ledger(content: Any) -> bytes:
             )
             kind = str(event.get("kind")).encode("utf-8", "replace").decode()
             number += 1
-            digest = chain.event_hash(number, kind, text, last)
+            digest = event_log.event_hash(number, kind, text, last)
             connection.execute(
                 "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, text, last, digest)
             )
@@ -334,7 +352,7 @@ def _read_artefact(path: Path) -> None:
 
 def _read_release(path: Path) -> None:
     """Nothing reads a release back; whoever is given one by mistake must say so."""
-    storage.file_format(path)
+    sealed.file_format(path)
     for read in (Noise.load, read_artefact, load_plan):
         try:
             read(path)
@@ -348,6 +366,79 @@ def _read_table(path: Path) -> None:
     read_answers(
         path.read_bytes(), has_header=True, chosen=("a",), delimiter=",", whole_numbers=False
     )
+
+
+@cache
+def _series() -> tuple[Any, ...]:
+    """Headers and slots of series, with a ledger and without, encrypted or not."""
+    found = []
+    law, unit = discrete_laplace(3.0), {"relation": "", "person": "", "person_is": ""}
+    drawn = SampledLaw(exact(law, delta=1e-6), 3, "fuzz")
+    told = {"kdf": "scrypt", "n": 1 << 17, "r": 8, "p": 1, "salt": "0" * 32, "check": "0" * 32}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "series"
+        series = new_series(path, 3, drawn, 1.0, 1e-6, unit=unit, source=OperatingSystemEntropy())
+        header = dict(series._kept.header)
+        series.close()
+    for more in (
+        {},
+        {"charged": True, "dataset": "clinic"},
+        {"encryption": {**told, "cipher": "ChaCha20-Poly1305"}},
+    ):
+        # the inode is that of the file it will be written to
+        whole = {**header, **more, "inode": "here", "noted": False}
+        found.append({"header": whole, "numbers": [7, -7, None]})
+    return tuple(found)
+
+
+def _series_file(content: Any) -> bytes:
+    """A file with this header, its digest right, and these numbers; None is a used one."""
+    is_whole = isinstance(content, dict) and isinstance(content.get("numbers"), list)
+    header = content.get("header") if isinstance(content, dict) else content
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    digest = hashlib.sha256(text.encode("ascii")).hexdigest()
+    slots = [
+        USED if number is None else Cipher().slot(int(number), slot_place(digest, place))
+        for place, number in enumerate(content["numbers"] if is_whole else ())
+    ]
+    first = f"leastnoise.series 1 {digest} {len(text):012d}\n"
+    return (first + text).encode("ascii") + b"".join(slots)
+
+
+def _read_series(path: Path) -> None:
+    """On its own inode, which is not known when the file is made: both are put in here."""
+    content = path.read_bytes()
+    path.unlink()
+    path.touch(0o600)
+    with path.open("rb") as file:
+        here = json.dumps(identity(file.fileno()), separators=(",", ":"))
+    path.write_bytes(_here(content, here.encode("ascii")))
+    series = open_series(path)
+    repr((series, series.unit, series.noise.std, series._repr_html_()))
+    before = series.remaining
+    if series.dataset is None and series._kept.header["encryption"] is None:
+        series.answer(0, sensitivity=1)
+        if series.remaining >= before:
+            raise AssertionError("an answer that was not counted")
+    series.close()
+
+
+def _here(content: bytes, here: bytes) -> bytes:
+    """The file with its inode, and with the digests that belong to that."""
+    head, _, rest = content.partition(b"\n")
+    named = re.fullmatch(rb"leastnoise\.series 1 ([0-9a-f]{64}) ([0-9]{12})", head)
+    if named is None:
+        return content
+    old, length = named[1].decode("ascii"), int(named[2])
+    text, slots = rest[:length].replace(b'"here"', here), rest[length:]
+    new = hashlib.sha256(text).hexdigest()
+    moved = []
+    for place in range(len(slots) // SLOT):
+        slot = slots[SLOT * place : SLOT * (place + 1)]
+        value = Cipher().value(slot, slot_place(old, place))
+        moved.append(slot if value is None else Cipher().slot(value, slot_place(new, place)))
+    first = f"leastnoise.series 1 {new} {len(text):012d}\n".encode("ascii")
+    return first + text + b"".join(moved) + slots[SLOT * (len(slots) // SLOT) :]
 
 
 @cache
@@ -483,6 +574,7 @@ READERS: Mapping[str, Reader] = {
     "ledger": Reader(lambda: (_ledger_rows(),), _ledger, _read_ledger),
     "release": Reader(lambda: (RELEASE,), _json, _read_release),
     "answers": Reader(lambda: (TABLE,), _lines, _read_table),
+    "series": Reader(_series, _series_file, _read_series),
 }
 
 
@@ -545,9 +637,8 @@ def _chunk(reader: Reader, path: Path, tally: Tally, inputs: int, number: int) -
             place = traceback.extract_tb(error.__traceback__)[-1]
             if len(tally.endings) < _ENDINGS:
                 tally.endings.append(
-                    f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}, seed {number}: {error}"[
-                        :300
-                    ]
+                    f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}, seed "
+                    f"{number}: {error}"[:300]
                 )
         tally.tried += 1
         tally.worst_seconds = max(tally.worst_seconds, time.process_time() - began)

@@ -1,9 +1,11 @@
 """Our accountant beside dp_accounting 0.6 at equal accuracy: time, memory and ε in one run.
 
-"Gaussian" is what a user gets, the closed form of composed Gaussians; "Gauss/FFT" sends it through the grid like any other loss.
-Accuracy is the relative excess over the exact ε (Gaussian: analytic; others: the lower bound of our own enclosure). dp_accounting's
-grid is the coarsest of 1e-2, 1e-3, 1e-4, 1e-5 whose excess is at most ours + 1e-4, or the finest that finishes. Each call runs in a
-process of its own, after a warm-up, so that peak memory is its own; times are medians of up to 9 calls.
+"Gaussian" is what a user gets, the closed form of composed Gaussians; "Gauss/FFT" sends it through
+the grid like any other loss. Accuracy is the relative excess over the exact ε (Gaussian: analytic;
+others: the lower bound of our own enclosure). dp_accounting's grid is the coarsest of 1e-2, 1e-3,
+1e-4, 1e-5 whose excess is at most ours + 1e-4, or the finest that finishes. Each call runs in a
+process of its own, after a warm-up, so that peak memory is its own; times are medians of up to 9
+calls.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ while spent < 0.5 and len(seconds) < 9:
     spent += seconds[-1]
 seconds = sorted(seconds)[len(seconds) // 2]
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"epsilon": result, "seconds": seconds, "mib": (after - before) / 1024, "peak": after / 1024}))
+memory = {"mib": (after - before) / 1024, "peak": after / 1024}
+print(json.dumps({"epsilon": result, "seconds": seconds, **memory}))
 """
 
 
@@ -59,7 +62,7 @@ def law(name: str):
 
 def ours(name: str, compositions: int) -> float:
     from leastnoise import PrivacyLoss
-    from leastnoise.privacy.single import GaussianLoss
+    from leastnoise.losses.gaussian import GaussianLoss
 
     if name == "Gauss/FFT":  # as a Gaussian among other losses would go, not by its closed form
         return PrivacyLoss(((GaussianLoss(1 / 8), compositions),)).epsilon(DELTA)
@@ -129,7 +132,10 @@ def main() -> None:
         else:
             exact = PrivacyLoss.of(law(name), 1.0).compose(n).epsilon_bounds(DELTA).lower
         excess = mine["epsilon"] / exact - 1
-        row = f"{name:9}{n:>8} | {mine['epsilon']:11.6f} {excess:8.1e} {1e3 * mine['seconds']:9.2f} {mine['mib']:6.0f} | "
+        row = (
+            f"{name:9}{n:>8} | {mine['epsilon']:11.6f} {excess:8.1e} "
+            f"{1e3 * mine['seconds']:9.2f} {mine['mib']:6.0f} | "
+        )
         chosen, pitch = None, 0.0
         for pitch in (1e-2, 1e-3, 1e-4, 1e-5):
             found = measured("theirs", name, n, pitch)
@@ -143,8 +149,8 @@ def main() -> None:
             continue
         found, pitch = chosen
         print(
-            row
-            + f"{pitch:6.0e} {found['epsilon']:11.6f} {found['epsilon'] / exact - 1:8.1e} {1e3 * found['seconds']:9.2f} "
+            row + f"{pitch:6.0e} {found['epsilon']:11.6f} {found['epsilon'] / exact - 1:8.1e} "
+            f"{1e3 * found['seconds']:9.2f} "
             f"{found['mib']:6.0f} | {found['seconds'] / mine['seconds']:7.1f} x",
             flush=True,
         )

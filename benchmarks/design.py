@@ -1,7 +1,9 @@
-"""Designs: quality against the known laws and the published algorithm, and time, each ratio within one run.
+"""Designs: quality against the known laws and the published algorithm, and time, each ratio within
+one run.
 
 python -m benchmarks design           everything
-python benchmarks/design.py --quick   one cell in seven of the grid, and the published algorithm on one setting, for fewer steps
+python benchmarks/design.py --quick   one cell in seven of the grid, and the published algorithm on
+                                      one setting, for fewer steps
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from dataclasses import replace
 from typing import Any
 
 from leastnoise import design
-from leastnoise.designer.design import Design
 from leastnoise.designer.published import PublishedSettings, PublishedState, initialize, optimize
-from leastnoise.designer.renyi import renyi_problem, solve
+from leastnoise.designer.result import Design
+from leastnoise.solver.problem import renyi_problem
+from leastnoise.solver.renyi import solve
 
 DELTA = 1e-6
 RATIOS = tuple(0.5 * k for k in range(1, 13))
@@ -26,7 +29,8 @@ DELTAS = (1e-6, 1e-9)
 
 
 def timed(function: Callable[[], Any], runs: int = 1) -> tuple[Any, float]:
-    """The result and the median of the seconds of processor time it took: the clock on the wall also counts what else runs here."""
+    """The result and the median of the seconds of processor time it took: the clock on the wall
+    also counts what else runs here."""
     seconds = []
     for _ in range(runs):
         begin = time.process_time()
@@ -64,7 +68,8 @@ def times() -> None:
         name, rival = next(iter(best.rivals.items()))
         shown = ", ".join(f"{key}={value}" for key, value in request.items())
         print(
-            f"{shown:62} {best.epsilon:9.5f} {best.sigma:9.4g} {name:>11} {rival:8.5f} {1e3 * seconds:6.0f}"
+            f"{shown:62} {best.epsilon:9.5f} {best.sigma:9.4g} {name:>11} {rival:8.5f} "
+            f"{1e3 * seconds:6.0f}"
         )
 
 
@@ -74,13 +79,15 @@ def one_release() -> None:
     for sigma, delta in itertools.product((1.0, 4.0, 8.0), (1e-2, 1e-3, 1e-6)):
         best = design(delta=delta, sigma=sigma)
         print(
-            f"  σ/s = {sigma:g}, δ = {delta:g}: {best.epsilon:.6f}, {100 * (1 - best.epsilon / min(best.rivals.values())):.3f} %"
+            f"  σ/s = {sigma:g}, δ = {delta:g}: {best.epsilon:.6f}, "
+            f"{100 * (1 - best.epsilon / min(best.rivals.values())):.3f} %"
         )
 
 
 def published(sigma: float, compositions: int, m: int, last: int, iterations: int) -> None:
-    """The published descent beside our solver at the same N, r and Δ, on its own objective: as printed, which ends at its stall,
-    and with 40 halvings in place of 10, which puts the stall off, at a fixed order for as long as the paper runs."""
+    """The published descent beside our solver at the same N, r and Δ, on its own objective: as
+    printed, which ends at its stall, and with 40 halvings in place of 10, which puts the stall off,
+    at a fixed order for as long as the paper runs."""
     settings = PublishedSettings(iterations=iterations, last=last, tail_ratio=0.9999, step=1.0 / m)
     start = initialize(sigma, 1.0, settings)
     request: dict[str, Any] = {"delta": DELTA, "compositions": compositions, "sigma": sigma}
@@ -101,11 +108,13 @@ def published(sigma: float, compositions: int, m: int, last: int, iterations: in
 
     def line(what: str, value: str, excess: float, seconds: float) -> None:
         print(
-            f"  {what:52} {value:30} {100 * excess:8.3f} % above {seconds:8.3f} s {seconds / our_time:7.0f} times ours"
+            f"  {what:52} {value:30} {100 * excess:8.3f} % above {seconds:8.3f} s "
+            f"{seconds / our_time:7.0f} times ours"
         )
 
     print(
-        f"\nσ = {sigma:g}, N_c = {compositions}, m = {m}, N = {last}, r = 0.9999; divergence of order {order:.3f}"
+        f"\nσ = {sigma:g}, N_c = {compositions}, m = {m}, N = {last}, r = 0.9999; divergence of "
+        f"order {order:.3f}"
     )
     line("ours", f"{ours.divergence:.9f} (gap {ours.gap:.0e})", 0.0, our_time)
     steps = theirs.history.seconds.size - 1
@@ -120,11 +129,13 @@ def published(sigma: float, compositions: int, m: int, last: int, iterations: in
     excess = longer.divergence / ours.divergence - 1.0
     line(f"  with 40 halvings, {steps} iterations", f"{longer.divergence:.9f}", excess, longer_time)
     print(
-        f"  moments ε: published {theirs.moments_epsilon:.6f} at order {order:.3f} in {their_time:.2f} s;",
+        f"  moments ε: published {theirs.moments_epsilon:.6f} at order {order:.3f} in "
+        f"{their_time:.2f} s;",
         end=" ",
     )
     print(
-        f"joint optimum {joint.moments_epsilon:.6f} at {joint.renyi_order:.3f} in {joint_time:.2f} s"
+        f"joint optimum {joint.moments_epsilon:.6f} at {joint.renyi_order:.3f} in "
+        f"{joint_time:.2f} s"
     )
     print(f"  tight design: certified ε = {best.epsilon:.6f} in {tight_time:.2f} s")
 
@@ -146,18 +157,22 @@ def grid(every: int) -> None:
     gains = [cell[0] for cell in margins]
     print(f"\nthe grid σ/s × N_c × δ, {len(cells)} cells: share of ε below the best rival")
     print(
-        f"  worst margin {100 * worst[0]:.5f} % (σ/s = {worst[1]:g}, N_c = {worst[2]}, δ = {worst[3]:g}: {worst[4].origin})"
+        f"  worst margin {100 * worst[0]:.5f} % (σ/s = {worst[1]:g}, N_c = {worst[2]}, δ = "
+        f"{worst[3]:g}: {worst[4].origin})"
     )
     print(
-        f"  cells below 0: {sum(gain < 0 for gain in gains)}; a rival is the answer in {sum(gain == 0 for gain in gains)}"
+        f"  cells below 0: {sum(gain < 0 for gain in gains)}; a rival is the answer in "
+        f"{sum(gain == 0 for gain in gains)}"
     )
     for share in (0.001, 0.01, 0.02, 0.05):
         print(
-            f"  more than {100 * share:g} %: {100 * sum(gain > share for gain in gains) / len(gains):.0f} % of the cells"
+            f"  more than {100 * share:g} %: "
+            f"{100 * sum(gain > share for gain in gains) / len(gains):.0f} % of the cells"
         )
     print(f"  median {100 * statistics.median(gains):.2f} %, best {100 * max(gains):.2f} %")
     print(
-        f"  time: median {1e3 * statistics.median(seconds):.0f} ms, worst {1e3 * max(seconds):.0f} ms"
+        f"  time: median {1e3 * statistics.median(seconds):.0f} ms, worst "
+        f"{1e3 * max(seconds):.0f} ms"
     )
 
 

@@ -1,7 +1,8 @@
 """The ledger: what a spend costs as the ledger grows, and what adaptivity costs in epsilon.
 
-Times are means over the last tenth of the releases, with and without waiting for the disk. The last table counts the releases
-that fit into a budget under either rule, and compares the filter of the adaptive rule with tight composition at its number.
+Times are means over the last tenth of the releases, with and without waiting for the disk. The last
+table counts the releases that fit into a budget under either rule, and compares the filter of the
+adaptive rule with tight composition at its number.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import time
 from pathlib import Path
 
 from leastnoise import Noise, PrivacyLoss, discrete_gaussian, exact, gaussian, laplace
-from leastnoise.privacy.tables import single_loss
-from leastnoise.releases.accounting import charge, declared, filter_epsilon
-from leastnoise.releases.ledger import Ledger, Spend
+from leastnoise.ledger.budget import declared
+from leastnoise.ledger.filter import charge, filter_epsilon
+from leastnoise.ledger.ledger import Ledger, Spend
 
 DELTA = 1e-6
 MARKS = (10, 100, 1000)
@@ -25,7 +26,7 @@ def growth(path: Path, rule: str, laws: list[Noise], releases: int, *, disk: boo
     found, seconds = [], []
     with Ledger(path) as ledger:
         if not disk:
-            ledger._chain._connection.execute("PRAGMA synchronous = OFF")
+            ledger._log._connection.execute("PRAGMA synchronous = OFF")
         ledger.open_dataset("data", epsilon=20.0, delta=DELTA, rule=rule)
         for k in range(releases):
             start = time.perf_counter()
@@ -71,14 +72,15 @@ def growth_table(directory: Path) -> None:
         )
         size = path.stat().st_size / 1024
         print(
-            f"{name:24} {rule:17} {'yes' if disk else 'no':5}{cells}{1e3 * opened:11.0f}{checked:9.2f}{size:7.0f}",
+            f"{name:24} {rule:17} "
+            f"{'yes' if disk else 'no':5}{cells}{1e3 * opened:11.0f}{checked:9.2f}{size:7.0f}",
             flush=True,
         )
 
 
 def largest_use(law: Noise, budget: float) -> tuple[int, int]:
     """How many releases fit into (budget, DELTA): fixed in advance, and adaptive."""
-    loss, filtered = single_loss(law, 1.0), declared(budget, DELTA)
+    loss, filtered = law.loss(1.0), declared(budget, DELTA)
     one = charge(loss, filtered)
 
     def most(fits: object) -> int:
@@ -96,7 +98,8 @@ def largest_use(law: Noise, budget: float) -> tuple[int, int]:
 
 def adaptivity_table() -> None:
     print(
-        f"\n{'law':26}{'epsilon':>8}{'fixed':>8}{'adaptive':>9}   releases that fit; filter / tight epsilon"
+        f"\n{'law':26}{'epsilon':>8}{'fixed':>8}{'adaptive':>9}   releases that fit; filter / "
+        "tight epsilon"
     )
     for budget in (0.5, 2.0, 8.0):
         for name, law in [
@@ -110,9 +113,7 @@ def adaptivity_table() -> None:
         ]:
             fixed, adaptive = largest_use(law, budget)
             filtered = declared(budget, DELTA)
-            ratio = filter_epsilon(
-                charge(single_loss(law, 1.0), filtered).times(adaptive), filtered
-            )
+            ratio = filter_epsilon(charge(law.loss(1.0), filtered).times(adaptive), filtered)
             ratio /= PrivacyLoss.of(law, 1.0).compose(adaptive).epsilon(DELTA)
             print(f"{name:26}{budget:8.2f}{fixed:8}{adaptive:9}   {ratio:.3f}", flush=True)
 

@@ -1,7 +1,9 @@
-"""Does a test notice every wrong version of the judge, the sampler and the sensitivities in `_mutants`? Fails if one survives.
+"""Does a test notice every wrong version of the judge, the sampler and the sensitivities in
+`_mutants`? Fails if one survives.
 
-`python -m benchmarks mutants`, or `python -m benchmarks.mutants privacy/ball.py …` for those of some files. Every mutant gets a
-copy of src/ with one change, and the tests named beside it run against that copy until the first of them fails.
+`python -m benchmarks mutants`, or `python -m benchmarks.mutants losses/sphere.py …` for those of
+some files. Every mutant gets a copy of src/ with one change, and the tests named beside it run
+against that copy until the first of them fails.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ MOST_SECONDS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """`killed` by the test `by`; otherwise the mutant survived, or `by` says why it could not be judged."""
+    """`killed` by the test `by`; otherwise the mutant survived, or `by` says why it could not be
+    judged."""
 
     mutant: Mutant
     killed: bool
@@ -39,7 +42,8 @@ class Outcome:
 
 
 def applied(mutant: Mutant, folder: Path) -> Path:
-    """A copy of src/ in `folder` with the mutant's change; an error unless its original stands there exactly once."""
+    """A copy of src/ in `folder` with the mutant's change; an error unless its original stands
+    there exactly once."""
     source = folder / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
     changed = source / "leastnoise" / mutant.file
@@ -53,7 +57,8 @@ def applied(mutant: Mutant, folder: Path) -> Path:
 
 
 def tested(source: Path, tests: Sequence[str]) -> tuple[int, str]:
-    """The exit code of the tests against the package in `source`, and their first failure or last words."""
+    """The exit code of the tests against the package in `source`, and their first failure or last
+    words."""
     command = [
         sys.executable,
         "-m",
@@ -96,7 +101,8 @@ def judged(mutant: Mutant) -> Outcome:
             str(source)
         ):  # a mutant must look like an answer; and not be passed over
             raise RuntimeError(
-                f"A mutant of {mutant.file} cannot be imported ({mutant.mutated!r}): {where.stdout}{where.stderr}"
+                f"A mutant of {mutant.file} cannot be imported ({mutant.mutated!r}): "
+                f"{where.stdout}{where.stderr}"
             )
         code, words = tested(source, mutant.tests)
     if code not in (0, 1, 2):  # neither passed nor failed nor stopped: a test is not there

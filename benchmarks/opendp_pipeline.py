@@ -1,18 +1,23 @@
-"""Whole releases against OpenDP's own pipelines, at the same (epsilon, delta), on the same data, bounds and contribution structure.
+"""Whole releases against OpenDP's own pipelines, at the same (epsilon, delta), on the same data,
+bounds and contribution structure.
 
-    pip install 'opendp[polars]==0.16.0'        # OpenDP reads plans of exactly one version of polars
+    pip install 'opendp[polars]==0.16.0'    # OpenDP reads plans of exactly one version of polars
     python -m benchmarks.opendp_pipeline
 
-OpenDP is used as its documentation shows: `dp.Context` over a polars frame, one query, its own sensitivities, composition and
-calibration. Laplace noise under pure epsilon, or Gaussian noise under zero-concentrated privacy whose rho is the largest that
-OpenDP's own conversion turns into (epsilon, delta). Delta is 1e-6.
+OpenDP is used as its documentation shows: `dp.Context` over a polars frame, one query, its own
+sensitivities, composition and calibration. Laplace noise under pure epsilon, or Gaussian noise
+under zero-concentrated privacy whose rho is the largest that OpenDP's own conversion turns into
+(epsilon, delta). Delta is 1e-6.
 
-- Ten means of each data set of the paper's Table 1; one row is one person, a person may be replaced, n is public.
-- Count, sum and mean of a column by 50 groups; a person has at most 2 rows in a group and is in at most 6 groups. OpenDP is asked
-  for counts and sums and its mean is their ratio, which spends less than asking it for all three.
+- Ten means of each data set of the paper's Table 1; one row is one person, a person may be
+  replaced, n is public.
+- Count, sum and mean of a column by 50 groups; a person has at most 2 rows in a group and is in at
+  most 6 groups. OpenDP is asked for counts and sums and its mean is their ratio, which spends less
+  than asking it for all three.
 
-`std` is the standard deviation that each tool states, `rmse` the root mean squared error measured over repeated releases, both as a
-share of the range of the values (for counts: rows), averaged in quadrature over the numbers of one kind.
+`std` is the standard deviation that each tool states, `rmse` the root mean squared error measured
+over repeated releases, both as a share of the range of the values (for counts: rows), averaged in
+quadrature over the numbers of one kind.
 """
 
 from __future__ import annotations
@@ -40,7 +45,8 @@ Numbers = Mapping[str, np.ndarray]  # kind of statistic -> its numbers, in a fix
 
 @dataclass(frozen=True)
 class Job:
-    """One release done by both: how each tool does it, the true numbers, and the unit that errors are shown in."""
+    """One release done by both: how each tool does it, the true numbers, and the unit that errors
+    are shown in."""
 
     name: str
     ours: Callable[
@@ -91,8 +97,8 @@ def released(
     plan: Any, table: Any, order: Callable[[Any], Numbers]
 ) -> tuple[Numbers, Callable[[], Numbers]]:
     """Our stated deviations and a release, both by kind."""
-    from leastnoise.releases.mechanism import mechanism
-    from leastnoise.releases.run import release
+    from leastnoise.releases.noise.mechanism import mechanism
+    from leastnoise.releases.release import release
 
     made = mechanism(plan)
 
@@ -110,11 +116,11 @@ def released(
 def ten_means(name: str, folder: str) -> Job:
     import polars as pl
 
-    from leastnoise.releases.plan import Plan
+    from leastnoise.releases.plan.plan import Plan
     from releases import three_sets
 
     base = three_sets.plan(name, folder)
-    bounds = three_sets.BOUNDS[name]
+    bounds: Any = three_sets.BOUNDS[name]
     n = three_sets.SIZES[name]
     source = base.source
     header = source.columns is None
@@ -186,7 +192,8 @@ def ten_means(name: str, folder: str) -> Job:
 def by_group() -> Job:
     import polars as pl
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     rng = np.random.default_rng(5)
     rows = []
@@ -311,12 +318,14 @@ def main() -> None:
 
     if polars.__version__ != "1.36.1":
         print(
-            f"OpenDP 0.16 reads plans of polars 1.36.1 only, this is {polars.__version__}: pip install 'opendp[polars]==0.16.0'"
+            f"OpenDP 0.16 reads plans of polars 1.36.1 only, this is {polars.__version__}: pip "
+            "install 'opendp[polars]==0.16.0'"
         )
         return
     tools = ("ours", "OpenDP Gaussian", "OpenDP Laplace")
     print(
-        f"standard deviation as stated / root mean squared error of {TRIALS} releases; as a share of the range, counts in rows"
+        f"standard deviation as stated / root mean squared error of {TRIALS} releases; as a share "
+        "of the range, counts in rows"
     )
     heads = " ".join(f"{tool:>21}" for tool in tools)
     print(f"{'release':<26} {'kind':<6} {'eps':>5} {heads} {'best of theirs / ours':>22}")

@@ -1,12 +1,16 @@
-"""A release from ten million rows of a million persons: count, sum and mean by 50 groups, on DuckDB.
+"""A release from ten million rows of a million persons: count, sum and mean by 50 groups, on
+DuckDB.
 
     python -m benchmarks.release [rows [repetitions]]
 
-Every run is a process of its own, so that its peak memory is its own; the kinds take turns. Medians are shown, with the least and
-the largest value seen. CPU is that of the whole process, imports included.
+Every run is a process of its own, so that its peak memory is its own; the kinds take turns. Medians
+are shown, with the least and the largest value seen. CPU is that of the whole process, imports
+included.
 
-    release            the whole thing: plan, design of the noise, bounded aggregate, noise, published numbers
-    release, prepared  the same with the noise designed before (its time is not counted): what the table itself costs
+    release            the whole thing: plan, design of the noise, bounded aggregate, noise,
+                       published numbers
+    release, prepared  the same with the noise designed before (its time is not counted): what the
+                       table itself costs
     bounded aggregate  the same bounded aggregate without noise
     plain aggregate    GROUP BY over all rows, no bounds: what a release without privacy would run
 """
@@ -33,15 +37,17 @@ def make_table(path: Path, rows: int, groups: int = GROUPS) -> None:
         connection.execute("SELECT setseed(0.5)")
         connection.execute(
             f"""COPY (SELECT CAST(floor(random() * {max(rows // 10, 1)}) AS BIGINT) AS person,
-                             'region ' || CAST(CAST(floor(random() * {groups}) AS INT) AS VARCHAR) AS region,
+                             'region ' || CAST(CAST(floor(random() * {groups}) AS INT) AS VARCHAR)
+                                 AS region,
                              round(exp(3 + random() * 3), 2) AS amount
                       FROM range({rows})) TO '{path}' (FORMAT parquet)"""
         )
 
 
 def plan(path: str) -> Any:
-    from leastnoise.releases.plan import Plan, Statistic
-    from leastnoise.releases.source import ParquetFile
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.source import ParquetFile
+    from leastnoise.releases.plan.statistic import Statistic
 
     by = {"region": [f"region {i}" for i in range(GROUPS)]}
     amount = {"column": "amount", "lower": 0, "upper": 500, "pitch": 0.01, "missing": "drop"}
@@ -65,7 +71,7 @@ def plan(path: str) -> Any:
 
 
 def task_release(path: str) -> dict[str, float]:
-    from leastnoise.releases.run import release
+    from leastnoise.releases.release import release
 
     times: dict[str, float] = {}
     begun = time.perf_counter()
@@ -83,8 +89,8 @@ def task_release(path: str) -> dict[str, float]:
 
 
 def task_prepared(path: str) -> dict[str, float]:
-    from leastnoise.releases.mechanism import mechanism
-    from leastnoise.releases.run import release
+    from leastnoise.releases.noise.mechanism import mechanism
+    from leastnoise.releases.release import release
 
     wanted = plan(path)
     begun, cpu = time.perf_counter(), time.process_time()
@@ -95,8 +101,9 @@ def task_prepared(path: str) -> dict[str, float]:
 
 
 def task_bounded(path: str) -> dict[str, float]:
-    from leastnoise.releases.sensitivity import blocks
-    from leastnoise.releases.table import aggregate, open_table
+    from leastnoise.releases.data.counts import aggregate
+    from leastnoise.releases.data.opening import open_table
+    from leastnoise.releases.noise.sensitivity import blocks
 
     wanted = plan(path)
     table = open_table(wanted)
@@ -149,7 +156,8 @@ def main(rows: int = ROWS, repetitions: int = 3) -> None:
         path = Path(folder) / "table.parquet"
         make_table(path, rows)
         print(
-            f"{rows:,} rows, {rows // 10:,} persons, {GROUPS} groups, {path.stat().st_size / 1e6:.0f} MB of Parquet"
+            f"{rows:,} rows, {rows // 10:,} persons, {GROUPS} groups, "
+            f"{path.stat().st_size / 1e6:.0f} MB of Parquet"
         )
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in TASKS}
         for _ in range(repetitions):
@@ -160,7 +168,8 @@ def main(rows: int = ROWS, repetitions: int = 3) -> None:
             for name, some in runs.items()
         }
         print(
-            f"{'median of ' + str(repetitions):<18} {'seconds':>22} {'CPU seconds':>22} {'peak MB':>18}"
+            f"{'median of ' + str(repetitions):<18} {'seconds':>22} {'CPU seconds':>22} "
+            f"{'peak MB':>18}"
         )
         for name, some in runs.items():
             cells = []
@@ -170,7 +179,8 @@ def main(rows: int = ROWS, repetitions: int = 3) -> None:
                     for end in (min, max)
                 ]
                 cells.append(
-                    f"{middle[name][what]:{width}.{0 if what == 'peak MB' else 2}f} ({'–'.join(ends)})"
+                    f"{middle[name][what]:{width}.{0 if what == 'peak MB' else 2}f} "
+                    f"({'–'.join(ends)})"
                 )
             told = ", ".join(
                 f"{key} {value:.3g}"

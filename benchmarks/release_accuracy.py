@@ -1,11 +1,13 @@
-"""The accuracy of a release against OpenDP's Gaussian and Laplace mechanisms at the same (epsilon, delta).
+"""The accuracy of a release against OpenDP's Gaussian and Laplace mechanisms at the same (epsilon,
+delta).
 
     python -m benchmarks.release_accuracy
 
-Ten means of each data set of the paper's Table 1 (one row is one person, a person may be replaced, n public), and counts and sums
-by groups with contribution bounds. OpenDP's mechanisms get the same bounded integers and choose their own scale: Gaussian noise by
-its conversion from zero-concentrated to approximate privacy, Laplace noise by pure privacy. Errors are measured, root mean squared
-over repeated releases, in units of each answer's sensitivity.
+Ten means of each data set of the paper's Table 1 (one row is one person, a person may be replaced,
+n public), and counts and sums by groups with contribution bounds. OpenDP's mechanisms get the same
+bounded integers and choose their own scale: Gaussian noise by its conversion from zero-concentrated
+to approximate privacy, Laplace noise by pure privacy. Errors are measured, root mean squared over
+repeated releases, in units of each answer's sensitivity.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,8 @@ EPSILONS = (0.62, 1.05, 3.0)
 
 
 def opendp_scales(epsilon: float, l1: float, l2: float) -> dict[str, float]:
-    """Noise scale by OpenDP for a vector of integers on a fine lattice that one person moves by at most l1 and l2."""
+    """Noise scale by OpenDP for a vector of integers on a fine lattice that one person moves by at
+    most l1 and l2."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -72,10 +76,11 @@ def ours(plan: Any, table: Any) -> tuple[Any, float]:
 
     Of the answers that the plan asks for: the checks beside them have a share of ε of their own.
     """
-    from leastnoise.releases.mechanism import mechanism
-    from leastnoise.releases.run import _noisy
-    from leastnoise.releases.sensitivity import is_checks
-    from leastnoise.releases.table import aggregate, open_table
+    from leastnoise.releases.data.counts import aggregate
+    from leastnoise.releases.data.opening import open_table
+    from leastnoise.releases.noise.mechanism import mechanism
+    from leastnoise.releases.noise.sensitivity import is_checks
+    from leastnoise.releases.release import _drawn, _noisy
     from leastnoise.sampling import OperatingSystemEntropy
 
     made = mechanism(plan)
@@ -95,7 +100,8 @@ def ours(plan: Any, table: Any) -> tuple[Any, float]:
             * float(entry.answer.unit)
         )
         scales.append(entry.sensitivity * float(entry.answer.unit))
-    noisy = (np.array(_noisy(made, counts, OperatingSystemEntropy()))[asked] for _ in range(TRIALS))
+    added = partial(_drawn, made, OperatingSystemEntropy())
+    noisy = (np.array(_noisy(made, counts, added))[asked] for _ in range(TRIALS))
     errors = [(one - truth) / scales for one in noisy]
     return made, float(np.sqrt(np.mean(np.square(errors))))
 
@@ -110,7 +116,8 @@ def compare(name: str, epsilon: float, plan: Any, table: Any, l1: float, l2: flo
     best = min(theirs.values())
     verdict = "better" if error < best else "WORSE"
     print(
-        f"{name:<26} {epsilon:5.2f} {error:9.3f} {theirs['Gaussian']:11.3f} {theirs['Laplace']:10.3f} {best / error:7.2f}   "
+        f"{name:<26} {epsilon:5.2f} {error:9.3f} {theirs['Gaussian']:11.3f} "
+        f"{theirs['Laplace']:10.3f} {best / error:7.2f}   "
         f"{verdict}; {made.layout}, {made.laws[0].noise.dimension} a draw",
         flush=True,
     )
@@ -146,10 +153,12 @@ def main() -> None:
 
 
 def grouped(groups: int, touched: int, epsilon: float) -> tuple[Any, Any]:
-    """Count, sum and another sum by group; a person is in at most `touched` groups, with one row in each."""
+    """Count, sum and another sum by group; a person is in at most `touched` groups, with one row in
+    each."""
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     rng = np.random.default_rng(0)
     keys = [f"g{i}" for i in range(groups)]

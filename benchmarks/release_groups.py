@@ -1,4 +1,5 @@
-"""A release with many groups: counts and means by 5,000 groups, from a table to the page for the public, on DuckDB.
+"""A release with many groups: counts and means by 5,000 groups, from a table to the page for the
+public, on DuckDB.
 
     python -m benchmarks.release_groups [groups [rows]]
 
@@ -19,8 +20,9 @@ GROUPS, ROWS = 5_000, 1_000_000
 
 
 def plan(path: Path, groups: int) -> Any:
-    from leastnoise.releases.plan import Plan, Statistic
-    from leastnoise.releases.source import ParquetFile
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.source import ParquetFile
+    from leastnoise.releases.plan.statistic import Statistic
 
     by = {"region": [f"region {i}" for i in range(groups)]}
     amount = {"column": "amount", "lower": 0, "upper": 500, "pitch": 0.01, "missing": "drop"}
@@ -34,7 +36,7 @@ def main(groups: int = GROUPS, rows: int = ROWS) -> None:
         path = Path(folder) / "table.parquet"
         make_table(path, rows, groups)
         begun = time.process_time()
-        from leastnoise.releases.run import release
+        from leastnoise.releases.release import release
 
         parts: dict[str, float] = {}
 
@@ -50,7 +52,8 @@ def main(groups: int = GROUPS, rows: int = ROWS) -> None:
         means = [row for row in done.rows if row.kind == "mean"]
         silent = sum(row.value is None for row in means)
         print(
-            f"{rows:,} rows, {groups:,} groups, {len(done.rows):,} numbers; {silent:,} of {len(means):,} means of too few to say"
+            f"{rows:,} rows, {groups:,} groups, {len(done.rows):,} numbers; {silent:,} of "
+            f"{len(means):,} means of too few to say"
         )
         for name, seconds in parts.items():
             print(f"{name:<24} {seconds:7.2f} s of CPU")

@@ -15,13 +15,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from leastnoise.cost import absolute
-from leastnoise.designer.renyi import (
-    RenyiOptimum,
-    Status,
-    bins_per_sensitivity,
-    renyi_problem,
-    solve,
-)
+from leastnoise.lattice.resolution import bins_for_divergence
+from leastnoise.solver.optimum import RenyiOptimum, Status
+from leastnoise.solver.problem import renyi_problem
+from leastnoise.solver.renyi import solve
 
 SIGMAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0, 50.0, 100.0)
 ORDERS = (1.0, 1.006, 1.5, 2.0, 4.0, 8.0, 18.0, 32.0, 64.0, 125.0, 300.0, 1000.0, math.inf)
@@ -76,7 +73,8 @@ def grid(every: int) -> None:
         if optimum.status is not Status.OPTIMAL:
             misses.append((family, arguments, optimum, seconds))
     print(
-        f"{'family':20} {'solved':>9} {'median ms':>10} {'worst ms':>9} {'worst gap':>10} {'iterations':>10}"
+        f"{'family':20} {'solved':>9} {'median ms':>10} {'worst ms':>9} {'worst gap':>10} "
+        f"{'iterations':>10}"
     )
     for family, results in sorted(families.items()):
         good = sum(optimum.gap <= 1e-8 for optimum, _ in results)
@@ -84,17 +82,20 @@ def grid(every: int) -> None:
         worst = max(optimum.gap for optimum, _ in results)
         steps = statistics.median(optimum.iterations for optimum, _ in results)
         print(
-            f"{family:20} {good:4d}/{len(results):<4d} {statistics.median(times):10.1f} {max(times):9.1f}"
+            f"{family:20} {good:4d}/{len(results):<4d} {statistics.median(times):10.1f} "
+            f"{max(times):9.1f}"
             f" {worst:10.1e} {steps:10.0f}"
         )
     total = sum(map(len, families.values()))
     print(
-        f"{total} instances; above 1e-9: {len(misses)}; above 1e-8: {sum(miss[2].gap > 1e-8 for miss in misses)}"
+        f"{total} instances; above 1e-9: {len(misses)}; above 1e-8: "
+        f"{sum(miss[2].gap > 1e-8 for miss in misses)}"
     )
     for family, arguments, optimum, seconds in misses:
         shown = {k: v for k, v in arguments.items() if k not in ("monotone", "dimension", "cost")}
         print(
-            f"  {family:20} {shown}: gap {optimum.gap:.1e}, {optimum.iterations} steps, {1e3 * seconds:.0f} ms,"
+            f"  {family:20} {shown}: gap {optimum.gap:.1e}, {optimum.iterations} steps, "
+            f"{1e3 * seconds:.0f} ms,"
             f" {optimum.status.name}"
         )
 
@@ -116,11 +117,12 @@ def growth() -> None:
         runs = [timed(sigma=sigma * m, shift=m, order=18.0, dimension=d) for _ in range(5)]
         ms = 1e3 * statistics.median(seconds for _, seconds in runs)
         print(
-            f"{sigma:8g} {m:4d} {d:4d} {runs[0][0].problem.last:6d} {ms:8.1f} {runs[0][0].iterations:6d}"
+            f"{sigma:8g} {m:4d} {d:4d} {runs[0][0].problem.last:6d} {ms:8.1f} "
+            f"{runs[0][0].iterations:6d}"
         )
-    print("\nwhat bins cost: m of bins_per_sensitivity(σ/s, 1e-4) against 4m (α = 18, monotone)")
+    print("\nwhat bins cost: m of bins_for_divergence(σ/s, 1e-4) against 4m (α = 18, monotone)")
     for sigma in (0.5, 1.0, 2.0, 4.0, 8.0):
-        m = bins_per_sensitivity(sigma)
+        m = bins_for_divergence(sigma)
         coarse, fine = (
             timed(sigma=sigma * k, shift=k, order=18.0)[0].divergence for k in (m, 4 * m)
         )

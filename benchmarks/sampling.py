@@ -1,7 +1,8 @@
 """How fast exact sampling is: `python -m benchmarks.sampling`.
 
-Prints one table: nanoseconds a number against numpy's normal and, if it is installed (pip install opendp), OpenDP's discrete
-Gaussian; then whether the time of a draw tells small values from large ones.
+Prints one table: nanoseconds a number against numpy's normal and, if it is installed (pip install
+opendp), OpenDP's discrete Gaussian; then whether the time of a draw tells small values from large
+ones.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from scipy import stats
 
 from leastnoise import cube, discrete_gaussian, generalized_gaussian
-from leastnoise.lattice import LatticeNoise
-from leastnoise.sampling import OperatingSystemEntropy, draw, exact
-from leastnoise.sampling.draws import _sampler
+from leastnoise.artefact.exact import exact
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.sampling import OperatingSystemEntropy, draw
 
 N = 1_000_000
 OPENDP_N = 20_000
@@ -71,7 +72,8 @@ def throughput() -> None:
         each = seconds(lambda law=law, size=size: law.sample(size)) / N  # type: ignore[misc]
         against = "" if opendp is None else f", {opendp / each:6.0f} times as fast as OpenDP"
         print(
-            f"{name:28s} {1e9 * each:9.1f} ns a number, {each / normal:4.1f} times numpy's normal{against}"
+            f"{name:28s} {1e9 * each:9.1f} ns a number, {each / normal:4.1f} times numpy's "
+            f"normal{against}"
         )
 
 
@@ -90,7 +92,7 @@ def batches() -> None:
 def timing() -> None:
     """Draws one at a time: the time of those with small values against those with large ones."""
     for name in ("integers, 64 bits", "integers, 128 bits", "batches of 10, integers"):
-        sampler, entropy = _sampler(laws()[name]), OperatingSystemEntropy()
+        sampler, entropy = laws()[name].sampler(), OperatingSystemEntropy()
         times, sizes = np.empty(40_000), np.empty(40_000)
         for index in range(times.size):
             start = time.perf_counter_ns()
@@ -102,7 +104,8 @@ def timing() -> None:
         low, high = np.median(times[~large]), np.median(times[large])
         verdict = "indistinguishable" if p > 1e-3 else "DIFFERENT"
         print(
-            f"time of a draw, {name}: median {low:.0f} ns for small values, {high:.0f} ns for large, p = {p:.2g}: {verdict}"
+            f"time of a draw, {name}: median {low:.0f} ns for small values, {high:.0f} ns for "
+            f"large, p = {p:.2g}: {verdict}"
         )
 
 

@@ -1,7 +1,10 @@
-"""Designs over the whole range that is stated: what each needs, how long it takes, what it gains on the best known law.
+"""Designs over the whole range that is stated: what each needs, how long it takes, what it gains on
+the best known law.
 
-python -m benchmarks whole_range             everything, about ten minutes; the table goes to docs/measured/whole_range.txt
-python benchmarks/whole_range.py --quick     two values of δ and four of ε, and the settings of several answers thinned likewise
+python -m benchmarks whole_range             everything, about ten minutes; the table goes to
+                                             docs/measured/whole_range.txt
+python benchmarks/whole_range.py --quick     two values of δ and four of ε, and the settings of
+                                             several answers thinned likewise
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ MEASURED = Path(__file__).parents[1] / "docs" / "measured" / "whole_range.txt"
 
 
 def costs() -> tuple[Cost, ...]:
-    """Powers from the least to the greatest growth, one that is bounded and one that hardly grows."""
+    """Powers from the least to the greatest growth, one that is bounded and one that
+    hardly grows."""
     return (
         *(absolute(), power(1.5), quadratic(), power(4.0), power(8.0)),
         custom(lambda z: np.minimum(np.abs(z), 5.0), growth=0.0, name="min(|z|, 5)"),
@@ -40,7 +44,8 @@ def costs() -> tuple[Cost, ...]:
 
 
 def requests(quick: bool) -> Iterator[dict[str, Any]]:
-    """One release of one answer for every cost; then several answers and releases at the quadratic one, and some at others."""
+    """One release of one answer for every cost; then several answers and releases at the quadratic
+    one, and some at others."""
     deltas = DELTAS[::2] if quick else DELTAS
     epsilons, ratios = (EPSILONS[::2], RATIOS[::2]) if quick else (EPSILONS, RATIOS)
     for cost, delta in itertools.product(costs(), deltas):
@@ -103,7 +108,8 @@ def kind(request: dict[str, Any]) -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """For each kind how many designs there are, what they gain on the best known law, and the processor time; then the slowest."""
+    """For each kind how many designs there are, what they gain on the best known law, and the
+    processor time; then the slowest."""
     lines = [f"{'':33} | designs refused | gain of ε: median  most | CPU s: median  90 %  worst"]
     kinds = list(dict.fromkeys(row.kind for row in rows))
     for name, chosen in [(name, [row for row in rows if row.kind == name]) for name in kinds] + [
@@ -112,7 +118,8 @@ def table(rows: list[Row]) -> str:
         seconds = np.array([row.seconds for row in chosen])
         gains = np.array([row.gain for row in chosen if not math.isnan(row.gain)])
         lines.append(
-            f"{name:33} | {len(chosen):7} {len(chosen) - gains.size:7} | {np.median(gains):15.1f} % {gains.max():5.1f} %"
+            f"{name:33} | {len(chosen):7} {len(chosen) - gains.size:7} | {np.median(gains):15.1f} "
+            f"% {gains.max():5.1f} %"
             f" | {np.median(seconds):13.2f} {np.quantile(seconds, 0.9):5.2f} {seconds.max():6.2f}"
         )
     lines.append("")
@@ -139,7 +146,8 @@ def main() -> None:
     quick, place = options.quick, options.table or (None if options.quick else MEASURED)
     rows = []
     print(
-        f"{'request':66} {'σ':>10} {'ε':>9} {'law':>18} {'best known':>18} {'gain of ε':>9} {'CPU s':>6}"
+        f"{'request':66} {'σ':>10} {'ε':>9} {'law':>18} {'best known':>18} {'gain of ε':>9} "
+        f"{'CPU s':>6}"
     )
     for request in requests(quick):
         rows.append(measured(request))

@@ -1,4 +1,5 @@
-"""The documentation: `sphinx-build -W --keep-going -b html docs out/docs`. It builds without a network and shows without one."""
+"""The documentation: `sphinx-build -W --keep-going -b html docs out/docs`. It builds without a
+network and shows without one."""
 
 import sys
 from importlib import metadata

@@ -1,4 +1,5 @@
-"""A private release from start to finish, on public data that come with scikit-learn: no network, under a minute.
+"""A private release from start to finish, on public data that come with scikit-learn: no network,
+under a minute.
 
 python examples/demo.py [folder]          (make demo: out/demo)
 
@@ -15,11 +16,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from leastnoise import BudgetExceededError, Ledger, Release, gaussian, load_plan, plots, release
 from leastnoise.plots.style import OURS
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.report import layout_in_words
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.report.guarantee import layout_in_words
 
 EPSILON, DELTA = 1.0, 1e-6
-# What the steward knows without looking at the table: plausible medical ranges (lower, upper) and the pitch values are rounded to.
+# What the steward knows without looking at the table: plausible medical ranges (lower, upper) and
+# the pitch values are rounded to.
 BREAST_CANCER = {
     "mean radius": (5, 30, 0.01),
     "mean texture": (5, 40, 0.01),
@@ -86,11 +88,13 @@ def main(folder: Path) -> None:
         ),
     }
     print(
-        f"Ten averages of each of two medical tables, with epsilon = {EPSILON:g} and delta = {DELTA:g}."
+        f"Ten averages of each of two medical tables, with epsilon = {EPSILON:g} and delta = "
+        f"{DELTA:g}."
     )
     factor = f"e^{EPSILON:g} = {math.exp(EPSILON):.2f}"
     print(
-        f"Exchange any one patient for another: no result becomes more than {factor} times as likely,"
+        f"Exchange any one patient for another: no result becomes more than {factor} times as "
+        "likely,"
     )
     print(f"except with probability {DELTA:g}.\n")
     done: dict[str, Release] = {}
@@ -113,7 +117,8 @@ def main(folder: Path) -> None:
         print("The ledger")
         for dataset in ledger.datasets():
             print(
-                f"  {dataset.name:<14} spent epsilon = {dataset.spent:.4f} of {dataset.epsilon:g}, {dataset.releases} release"
+                f"  {dataset.name:<14} spent epsilon = {dataset.spent:.4f} of "
+                f"{dataset.epsilon:g}, {dataset.releases} release"
             )
         print("  Asked for the same ten averages once more, it answers:")
         try:
@@ -161,20 +166,24 @@ def show(title: str, patients: int, done: Release, true: dict[tuple[str, str], f
     print(f"{title}, {patients} patients")
     std = f"{made.laws[0].noise.std:.3g}"
     print(
-        f"  The noise: {layout_in_words(done)}, its standard deviation {std} times what one patient can change."
+        f"  The noise: {layout_in_words(done)}, its standard deviation {std} times what one "
+        "patient can change."
     )
     print(f"  {'':<26}{'true*':>10}   {'released':>9} ± 95 %")
     for row in (one for one in done.rows if (one.statistic, one.group) in true):
         noisy, half = row.shown()
         print(f"  {row.statistic:<26}{true[row.statistic, row.group]:>10.4g}   {noisy:>9} ± {half}")
     print(
-        "  * printed because these data are public and this is a demo. A real release never shows it."
+        "  * printed because these data are public and this is a demo. A real release never shows "
+        "it."
     )
     print(
-        f"  Gaussian noise this accurate would have cost epsilon = {made.gaussian_epsilon:.2f} instead of {done.epsilon:.2f};"
+        f"  Gaussian noise this accurate would have cost epsilon = {made.gaussian_epsilon:.2f} "
+        f"instead of {done.epsilon:.2f};"
     )
     print(
-        f"  with epsilon = {done.epsilon:.2f} its error would have been {made.gaussian_factor:.2f} times as large.\n"
+        f"  with epsilon = {done.epsilon:.2f} its error would have been "
+        f"{made.gaussian_factor:.2f} times as large.\n"
     )
 
 
@@ -190,7 +199,8 @@ def draw(folder: Path, done: Release, true: dict[tuple[str, str], float]) -> Non
         axes.set_xlabel("noise on one answer (sensitivities)")
         axes.set_ylabel("density (1 / sensitivity)")
     noise.figure.suptitle(
-        f"Both give epsilon = {done.epsilon:.3g} at delta = {done.delta:g} for ten answers released together"
+        f"Both give epsilon = {done.epsilon:.3g} at delta = {done.delta:g} for ten answers "
+        "released together"
     )
     noise.save(folder / "noise.png")
 

@@ -1,4 +1,5 @@
-"""leastnoise in OpenDP: one count, ten counts with one joint draw, a Context, and Rényi divergences. Needs leastnoise[opendp]."""
+"""leastnoise in OpenDP: one count, ten counts with one joint draw, a Context, and Rényi
+divergences. Needs leastnoise[opendp]."""
 
 import opendp.prelude as dp
 
@@ -13,10 +14,12 @@ count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_di
 private_count = count >> then_leastnoise(one)
 people = ["a", "b", "c"] * 100
 print(
-    f"a count of {len(people)}: {private_count(people)}, standard deviation {one.sigma:.2f}, (ε, δ) = {private_count.map(1)}"
+    f"a count of {len(people)}: {private_count(people)}, standard deviation {one.sigma:.2f}, (ε, "
+    f"δ) = {private_count.map(1)}"
 )
 
-# Ten counts of all people, one joint draw. OpenDP would add up ten ε; the vector measurement keeps the joint one.
+# Ten counts of all people, one joint draw. OpenDP would add up ten ε; the vector measurement keeps
+# the joint one.
 ten = design(delta=1e-6, sigma=8.0, batch=10, domain="integer")
 together = measurement(ten)
 print(f"ten counts together: {together([30 * k for k in range(10)])}")

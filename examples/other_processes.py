@@ -1,4 +1,5 @@
-"""Another program designs noise through the command line and reads the answer: stable JSON with a JSON Schema for each format."""
+"""Another program designs noise through the command line and reads the answer: stable JSON with a
+JSON Schema for each format."""
 
 import json
 import subprocess
@@ -6,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from leastnoise.interop.schemas import schema
+from leastnoise.files.schemas import schema
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "noise.json"
@@ -32,13 +33,16 @@ with tempfile.TemporaryDirectory() as folder:
     artefact = json.loads(file.read_text(encoding="utf-8"))
 
 print(
-    f"ε = {found['epsilon']:.6f}, σ = {found['sigma']:.4f}, certified for the integer weights: {found['artefact_epsilon']:.6f}"
+    f"ε = {found['epsilon']:.6f}, σ = {found['sigma']:.4f}, certified for the integer weights: "
+    f"{found['artefact_epsilon']:.6f}"
 )
 print(
-    f"{len(artefact['content']['law']['weights'])} weights of {artefact['content']['law']['bits']} bits"
+    f"{len(artefact['content']['law']['weights'])} weights of "
+    f"{artefact['content']['law']['bits']} bits"
 )
 for name, content in (("design", found), ("artefact", artefact)):
     required = schema(name)["required"]
     print(
-        f"{schema(name)['title']}: {len(required)} required fields, all there: {set(required) <= set(content)}"
+        f"{schema(name)['title']}: {len(required)} required fields, all there: "
+        f"{set(required) <= set(content)}"
     )

@@ -1,4 +1,5 @@
-"""Two releases with one ledger: ten means from a CSV file, and statistics by ward of a table in memory.
+"""Two releases with one ledger: ten means from a CSV file, and statistics by ward of a table in
+memory.
 
 python examples/release_tables.py [folder for the reports]
 """
@@ -10,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.run import Release, release
+from leastnoise import Ledger, Release, release
 
 HERE = Path(__file__).resolve().parent
 
@@ -35,7 +35,8 @@ def show(done: Release, folder: Path) -> None:
     for row in done.rows:
         print(f"  {row.statistic:<28} {row.group:<14} {row.in_words()}")
     print(
-        f"  Gaussian noise with the same guarantee would be {done.mechanism.gaussian_factor:.2f} times as large."
+        f"  Gaussian noise with the same guarantee would be {done.mechanism.gaussian_factor:.2f} "
+        "times as large."
     )
     done.to_html(folder / f"{done.plan.name}.html")
     done.to_json(folder / f"{done.plan.name}.json")

@@ -1,4 +1,5 @@
-"""The rivals of the paper's Figure 1 at σ = 8, sensitivity 1, 10 releases, δ = 1e-6, judged side by side."""
+"""The rivals of the paper's Figure 1 at σ = 8, sensitivity 1, 10 releases, δ = 1e-6, judged side by
+side."""
 
 from leastnoise import (
     PrivacyLoss,
@@ -21,7 +22,8 @@ rivals = {
 }
 
 print(
-    f"10 answers, each with noise of standard deviation {SIGMA:g} for sensitivity 1; the epsilon they cost at delta = {DELTA:g}\n"
+    f"10 answers, each with noise of standard deviation {SIGMA:g} for sensitivity 1; the epsilon "
+    f"they cost at delta = {DELTA:g}\n"
 )
 print(f"{'noise':26}{'epsilon between':>24}{'± at 95 %':>14}")
 for name, (noise, compositions) in rivals.items():

@@ -1,10 +1,12 @@
-"""The tests marked `portable` once more, as processors compute that are older than this one. `make portable` runs it.
+"""The tests marked `portable` once more, as processors compute that are older than this one. `make
+portable` runs it.
 
 `--every`, before what is for pytest, adds other kernels of OpenBLAS by themselves.
 
-What differs between processors is which vector units numpy's loops use (NPY_DISABLE_CPU_FEATURES takes them away), which kernels
-OpenBLAS chooses (OPENBLAS_CORETYPE) and which exp, log and sin the C library has (GLIBC_TUNABLES). What this machine has not got
-anyway cannot be taken away, so elsewhere there may be fewer runs, or none.
+What differs between processors is which vector units numpy's loops use (NPY_DISABLE_CPU_FEATURES
+takes them away), which kernels OpenBLAS chooses (OPENBLAS_CORETYPE) and which exp, log and sin the
+C library has (GLIBC_TUNABLES). What this machine has not got anyway cannot be taken away, so
+elsewhere there may be fewer runs, or none.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _AVX2 = ("AVX2", "FMA3", "X86_V3")
 def usable() -> set[str]:
     """The vector units that numpy uses in this process and can be told not to."""
     try:
-        from numpy._core import _multiarray_umath as found
+        from numpy._core import _multiarray_umath as found  # type: ignore[attr-defined]
     except ImportError:  # numpy 1
         from numpy.core import _multiarray_umath as found  # type: ignore[no-redef]
     return {name for name in found.__cpu_dispatch__ if found.__cpu_features__.get(name)}
@@ -55,7 +57,8 @@ def units() -> set[str]:
 
 
 def environments(*, every: bool = False) -> dict[str, dict[str, str]]:
-    """What to set for each other processor that this one can stand for; with `every` for other kernels alone, too."""
+    """What to set for each other processor that this one can stand for; with `every` for other
+    kernels alone, too."""
     known, found = units(), {}
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return {}

@@ -1,4 +1,5 @@
-"""Slow, exact forms of what the package computes fast: Fractions, big integers, mpmath, and lists of lattice points."""
+"""Slow, exact forms of what the package computes fast: Fractions, big integers, mpmath, and lists
+of lattice points."""
 
 from __future__ import annotations
 
@@ -8,9 +9,26 @@ from fractions import Fraction
 
 import mpmath
 
-from leastnoise.lattice import LatticeNoise
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.sampling.alias import AliasTable
 
-# --- lattice points and shells ------------------------------------------------------------------------------------------------
+# --- tables of draws ------------------------------------------------------------------------------
+
+
+def units(table: AliasTable) -> dict[int, int]:
+    """How many of the 2^bits draws give each value: the check that the table is the law."""
+    height = 1 << (table.bits - table.column_bits)
+    counts: dict[int, int] = {}
+    for j, last in enumerate(table.last_unit.tolist()):
+        unit = (last << 64 | int(table.last_unit_low[j])) if table.bits == 128 else last
+        cut = unit + 1 - j * height
+        first, second = table.outcomes[2 * j : 2 * j + 2].tolist()
+        counts[first] = counts.get(first, 0) + cut
+        counts[second] = counts.get(second, 0) + height - cut
+    return {value: share for value, share in counts.items() if share}
+
+
+# --- lattice points and shells -------------------------------------------------------------------
 
 
 def lattice_points(dimension: int, radius: int) -> Iterator[tuple[int, ...]]:
@@ -28,7 +46,8 @@ def shell_count(dimension: int, k: int) -> int:
 
 
 def pair_count(dimension: int, shift: int, i: int, j: int) -> int:
-    """N_ij for the corner shift: the mixed difference of C_ij, the points within i of one place and j of the other; exact."""
+    """N_ij for the corner shift: the mixed difference of C_ij, the points within i of one place and
+    j of the other; exact."""
 
     def inside(i: int, j: int) -> int:
         return (
@@ -48,7 +67,7 @@ def enumerated_pairs(shift: tuple[int, ...], last: int) -> dict[tuple[int, int],
     return counts
 
 
-# --- laws, exactly ------------------------------------------------------------------------------------------------------------
+# --- laws, exactly -------------------------------------------------------------------------------
 
 
 def geometric_sum(
@@ -121,7 +140,8 @@ def variance(noise: LatticeNoise) -> Fraction:
 
 
 def printed_variance(noise: LatticeNoise) -> Fraction:
-    """Eq. (var-cont) of Prop. 3.5 as printed; one answer, N ≥ 1. The paper takes the total to be 1, here it is what it is."""
+    """Eq. (var-cont) of Prop. 3.5 as printed; one answer, N ≥ 1. The paper takes the total to be 1,
+    here it is what it is."""
     p = [Fraction(float(mass)) / (2 if k else 1) for k, mass in enumerate(noise.shell_masses)]
     n, r, step = noise.last, Fraction(noise.tail_ratio), Fraction(noise.step)
     inner = 2 * step**2 * sum(p[i] * i**2 for i in range(1, n))
@@ -135,11 +155,12 @@ def printed_variance(noise: LatticeNoise) -> Fraction:
     return inner + tail + (step**2 / 12 * total_mass(noise) if noise.domain == "real" else 0)
 
 
-# --- the staircase law of Geng and Viswanath, sensitivity 1 -------------------------------------------------------------------
+# --- the staircase law of Geng and Viswanath, sensitivity 1 --------------------------------------
 
 
 def staircase_variance(epsilon: float, gamma: float) -> mpmath.mpf:
-    """Variance of the density ∝ b^level, level 0 on |x| < γ, then one level more for each further 1."""
+    """Variance of the density ∝ b^level, level 0 on |x| < γ, then one level more for each further
+    1."""
     b, g = mpmath.exp(-mpmath.mpf(epsilon)), mpmath.mpf(gamma)
     # Σ_{l≥1} b^l l^n for n = 0, 1, 2 and ∫ x² over level l ≥ 1: (γ+l)² − (γ+l) + 1/3.
     s0, s1, s2 = b / (1 - b), b / (1 - b) ** 2, b * (1 + b) / (1 - b) ** 3

@@ -1,4 +1,5 @@
-"""Slow, exact forms of what the judge computes: every lattice point, every shift, every sequence of outcomes."""
+"""Slow, exact forms of what the judge computes: every lattice point, every shift, every sequence of
+outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def lattice_points(noise: LatticeNoise, radius: int) -> dict[tuple[int, ...], fl
 def loss_table(
     noise: LatticeNoise, shift: tuple[int, ...], radius: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """(losses, probabilities, mass of infinite loss) of P against P shifted by `shift`, equal losses added up."""
+    """(losses, probabilities, mass of infinite loss) of P against P shifted by `shift`, equal
+    losses added up."""
     points = lattice_points(noise, radius)
     table: dict[
         float, list[float]
@@ -88,7 +90,8 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def renyi_divergence(noise: LatticeNoise, order: float, shift: int, digits: int = 40) -> mp.mpf:
-    """Theorem 3.6 for one answer and one shift, with the tail summed until it is below 1e-60 of the whole."""
+    """Theorem 3.6 for one answer and one shift, with the tail summed until it is below 1e-60 of the
+    whole."""
     with mp.workdps(digits):
         ratio = mp.mpf(noise.tail_ratio)
         masses = [mp.mpf(float(w)) for w in noise.shell_masses]
@@ -114,7 +117,8 @@ def renyi_divergence(noise: LatticeNoise, order: float, shift: int, digits: int 
 
 
 def randomised_response_delta(loss: float, releases: int, epsilon: float) -> mp.mpf:
-    """δ(ε) of n releases whose loss is ±`loss`, P[+] = 1/(1 + e^−loss): a binomial sum, to 17 digits."""
+    """δ(ε) of n releases whose loss is ±`loss`, P[+] = 1/(1 + e^−loss): a binomial sum, to 17
+    digits."""
     with mp.workdps(25):
         step, at = mp.mpf(loss), mp.mpf(epsilon)
         up = 1 / (1 + mp.exp(-step))

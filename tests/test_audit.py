@@ -1,4 +1,5 @@
-"""The audit of every privacy number: its oracles against slower ones, its judgement of a wrong number, and a short run of it."""
+"""The audit of every privacy number: its oracles against slower ones, its judgement of a wrong
+number, and a short run of it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from benchmarks.audit.tally import Book, Row, least_epsilon
 from flint import arb, ctx
 
 from leastnoise import LatticeNoise, PrivacyLoss
-from leastnoise.privacy.loss import Bounds
+from leastnoise.accountant.privacy_loss import Bounds
 from reference import enumerated_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,7 +115,10 @@ def test_options_are_handed_to_the_audit_alone():
             check=False,
         )
 
-    assert "only `python -m benchmarks audit` takes options" in run("ball", "--cases", "3").stderr
+    assert (
+        "only `python -m benchmarks against`, `python -m benchmarks audit`, "
+        in run("sphere", "--cases", "3").stderr
+    )
     assert "--case needs --kind" in run("audit", "--case", "3").stderr
     done = run("audit", "--kind", "conversions", "--cases", "5")
     assert done.returncode == 0
@@ -142,7 +146,8 @@ def test_an_error_that_is_not_ours_and_a_lower_bound_above_the_truth_are_violati
     ids=["nan", "inf", "wide", "endless"],
 )
 def test_what_the_exact_number_does_not_decide_is_no_check(truth):
-    """NaN passed as a check: a tenth of the δ of compositions and an eighth of the ε of Laplace noise had not been looked at."""
+    """NaN passed as a check: a tenth of the δ of compositions and an eighth of the ε of Laplace
+    noise had not been looked at."""
     row = Row("some")
     row.upper(0.5, truth, "upper")
     row.upper(math.inf, arb("nan"), "upper")
@@ -196,7 +201,7 @@ def test_least_epsilon_is_found_from_above():
     assert least_epsilon(lambda e: exact(0.1), 0.5, 2.0) == 0.0
 
 
-# --- the oracles --------------------------------------------------------------------------------------------------------------
+# --- the oracles ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shift", [(1,), (3,), (1, 2), (2, 2), (0, 1), (1, 1, 2), (0, 0, 2)])
@@ -242,11 +247,12 @@ def test_compositions_agree_with_each_other():
         ):
             assert float(other) == pytest.approx(float(whole), rel=1e-14)
     ends = oracles.pairs_of(LatticeNoise.from_weights([3.0, 1.0], None, domain="integer"), 1)[0]
-    whole = oracles.composed([(ends, 5)])
-    assert float(oracles.binomial_delta(*ends.cells, ends.infinite, 5, 1.0)) == pytest.approx(
-        float(whole.delta(1.0)), rel=1e-14
+    five = oracles.composed([(ends, 5)])
+    low, high = ends.cells
+    assert float(oracles.binomial_delta(low, high, ends.infinite, 5, 1.0)) == pytest.approx(
+        float(five.delta(1.0)), rel=1e-14
     )
-    assert float(whole.delta(50.0)) == pytest.approx(1 - 0.8**5, rel=1e-14)
+    assert float(five.delta(50.0)) == pytest.approx(1 - 0.8**5, rel=1e-14)
 
 
 def test_laplace_compositions_are_convolutions():
@@ -277,7 +283,8 @@ def test_laplace_compositions_are_convolutions():
     [(1, 0.0), (3, 0.0), (3, 1.0), (3, -1.0), (4, 0.0), (4, 0.37), (3, 3.0), (3, 4.0)],
 )
 def test_laplace_compositions_at_their_knots(scale, releases, share):
-    """ε at a whole number of losses is a knot of the spline: NaN where sensitivity/scale is no binary fraction.
+    """ε at a whole number of losses is a knot of the spline: NaN where sensitivity/scale is no
+    binary fraction.
 
     Against the law of one loss on 4001 points, convolved: the trapezium rule.
     """
@@ -301,7 +308,8 @@ def test_laplace_compositions_at_their_knots(scale, releases, share):
 
 
 def test_a_probability_of_some_release_next_to_nothing_and_next_to_one():
-    """The power of 1 − p was NaN where the enclosure of p held 1, and had no digits where p was below 2^−320."""
+    """The power of 1 − p was NaN where the enclosure of p held 1, and had no digits where p was
+    below 2^−320."""
     tiny, nearly = exact(1e-300), 1 - exact(2.0**-400)
     assert float(oracles.ever(tiny, 3) / tiny) == pytest.approx(3.0, rel=1e-15)
     assert oracles.ever(nearly, 3).contains(1)
@@ -316,7 +324,8 @@ def test_a_probability_of_some_release_next_to_nothing_and_next_to_one():
     ("d", "distance", "epsilon"), [(2, 1.4, 0.5), (3, 0.8, 0.0), (5, 3.0, 1.9)]
 )
 def test_the_sphere_from_the_density_of_its_noise(d, distance, epsilon):
-    """δ = ∫ (1 − e^(ε−ℓ))_+ over the radius, which is Gamma(d), and the cosine t of the angle: nothing but the noise itself."""
+    """δ = ∫ (1 − e^(ε−ℓ))_+ over the radius, which is Gamma(d), and the cosine t of the angle:
+    nothing but the noise itself."""
 
     nodes, weights = np.polynomial.legendre.leggauss(400)
 

@@ -1,4 +1,5 @@
-"""Costs: averages over bins and shells against mpmath integrals and lists of points; expected costs against exact tails."""
+"""Costs: averages over bins and shells against mpmath integrals and lists of points; expected costs
+against exact tails."""
 
 import math
 from fractions import Fraction
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import reference
 from leastnoise import cost
 from leastnoise.errors import InvalidParameterError
-from leastnoise.lattice import LatticeNoise
+from leastnoise.laws.lattice import LatticeNoise
 
 EXPONENTS = [0.5, 1.0, 1.7, 2.0, 3.0, 4.5]
 

@@ -33,7 +33,8 @@ def test_the_demo(folder, capsys):
     rows = re.findall(r"^  (.{26}) *([\d.]+) +(-?[\d.]+) ± ([\d.]+)$", printed, flags=re.MULTILINE)
     assert [name.strip() for name, *_ in rows] == [*module.DIABETES, *module.BREAST_CANCER]
     for name, true, noisy, half in rows:
-        # The law ends at 2.8 half-widths, so that no draw can fail this; the rest is room for clipping.
+        # The law ends at 2.8 half-widths, so that no draw can fail this; the rest is room for
+        # clipping.
         assert abs(float(noisy) - float(true)) < 4 * float(half), name
     assert printed.count("A real release never shows it") == 2
     assert (

@@ -1,11 +1,14 @@
-"""Every piece of code in the documentation runs, and prints what the page says; the pages build without a warning.
+"""Every piece of code in the documentation runs, and prints what the page says; the pages build
+without a warning.
 
 The blocks of a page run in order, in one namespace and one empty folder:
 
 - ```python is executed; a ```text block right after it is what it prints.
-- ```console holds lines `$ leastnoise …` with what they print; `$ echo $?` shows the exit code of the line before.
+- ```console holds lines `$ leastnoise …` with what they print; `$ echo $?` shows the exit code of
+  the line before.
 - {code-block} with a caption is a file, written under that name.
-- `% shape` on the line before a ```text or ```console block: numbers, times and hashes differ from run to run, all else does not.
+- `% shape` on the line before a ```text or ```console block: numbers, times and hashes differ from
+  run to run, all else does not.
 """
 
 import contextlib
@@ -35,6 +38,7 @@ NEEDS = {
     "dp_accounting": "dp-accounting",
     "ibis": "tables",
     "click": "cli",
+    "cryptography": "encrypted",
     "matplotlib": "plots",
 }
 
@@ -46,7 +50,8 @@ FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: `word` is its language, or its directive in braces; `caption` the name of the file it is."""
+    """One fenced block: `word` is its language, or its directive in braces; `caption` the name of
+    the file it is."""
 
     word: str
     body: str
@@ -132,14 +137,18 @@ def test_pages_are_found():
 
 
 def test_shape_forgets_numbers_and_nothing_else():
-    one = "id  time                 plan          cost\n--  2026-01-31T09:00:00  5ff54b1ac7c6  1,234.50 ± 8.2\n"
+    one = (
+        "id  time                 plan          cost\n--  2026-01-31T09:00:00  5ff54b1ac7c6  "
+        "1,234.50 ± 8.2\n"
+    )
     other = "id time plan cost\n-- 2025-12-01T23:59:59 a00e4b1ac7c6 -7 ± 10\n"
     assert shape(one) == shape(other) == "id time plan cost\n--- TIME HASH 0 ± 0"
     assert shape("refused: 1.5") != shape("allowed: 1.5")
 
 
 def test_every_key_of_a_plan_is_described():
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     text = (DOCS / "formats.md").read_text(encoding="utf-8")
     for field in (*fields(Plan), *fields(Statistic)):
@@ -164,7 +173,8 @@ def test_page_runs(page, tmp_path, monkeypatch):
         ) and importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install 'leastnoise[{extra}]'")
     monkeypatch.chdir(tmp_path)
-    # By chance a check of a release would say now and then what is not so, and the page would be longer.
+    # By chance a check of a release would say now and then what is not so, and the page would be
+    # longer.
     monkeypatch.setattr(OperatingSystemEntropy, "take", InsecureSeededEntropy(1).take)
     namespace, printed, before = {"__name__": "__main__"}, "", None
     for block in blocks(text):
@@ -181,7 +191,8 @@ def test_page_runs(page, tmp_path, monkeypatch):
 
 
 def test_no_code_escapes_the_tests():
-    """Code is written as python, console, or a captioned file; shell lines install, or start the server, and nothing more."""
+    """Code is written as python, console, or a captioned file; shell lines install, or start the
+    server, and nothing more."""
     known = (
         "python",
         "console",

@@ -1,4 +1,5 @@
-"""Errors: one tree, messages that name and show what was wrong, and checks that let nothing odd through."""
+"""Errors: one tree, messages that name and show what was wrong, and checks that let nothing odd
+through."""
 
 import copy
 import math

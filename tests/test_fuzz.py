@@ -1,6 +1,8 @@
-"""Hostile files, made by hypothesis: every one is read or refused in a sentence, within its time and memory.
+"""Hostile files, made by hypothesis: every one is read or refused in a sentence, within its time
+and memory.
 
-So many of them that all take about half a minute on two cores; `python -m benchmarks fuzz` takes ten.
+So many of them that all take about half a minute on two cores; `python -m benchmarks fuzz` takes
+ten.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ INPUTS = {
     "ledger": 400,
     "release": 700,
     "answers": 1500,
+    "series": 500,
 }
 
 

@@ -49,7 +49,8 @@ def test_units_are_taken_away():
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project with one module of two branches in each package, and a way to run through some of them."""
+    """A project with one module of two branches in each package, and a way to run through some of
+    them."""
     pytest.importorskip("coverage")
     for package in covered.PACKAGES:
         folder = tmp_path / "leastnoise" / package

@@ -1,4 +1,5 @@
-"""The mutants of `benchmarks/_mutants.py` still apply to the code as it is, and the runner tells survivors from the others."""
+"""The mutants of `benchmarks/_mutants.py` still apply to the code as it is, and the runner tells
+survivors from the others."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ def test_every_mutant_changes_one_place_and_names_tests_that_exist(mutants):
 
 
 def test_a_wrong_count_of_shells_is_noticed_and_a_comment_is_not(mutants):
-    wrong = next(mutant for mutant in mutants.MUTANTS if mutant.file == "shells.py")
-    wrong = replace(wrong, tests=("test_shells.py::test_counts_and_faces_by_enumeration",))
+    wrong = next(mutant for mutant in mutants.MUTANTS if mutant.file == "lattice/shells.py")
+    wrong = replace(wrong, tests=("lattice/test_shells.py::test_counts_and_faces_by_enumeration",))
     outcome = mutants.judged(wrong)
     assert outcome.killed
     assert outcome.by.startswith("test_")

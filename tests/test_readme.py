@@ -1,4 +1,5 @@
-"""Every command of the README runs in a plain copy of the repository, in any shell; so do the notebooks with what they name."""
+"""Every command of the README runs in a plain copy of the repository, in any shell; so do the
+notebooks with what they name."""
 
 from __future__ import annotations
 

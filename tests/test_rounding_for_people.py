@@ -1,6 +1,8 @@
-"""Privacy numbers as people read them: never smaller than the number that was proved, budgets and sensitivities never larger.
+"""Privacy numbers as people read them: never smaller than the number that was proved, budgets and
+sensitivities never larger.
 
-Each was printed to the nearest digit once: a budget of 1e-4 of which 1.9e-5 was spent said "spent 0.0000, left 0.0001".
+Each was printed to the nearest digit once: a budget of 1e-4 of which 1.9e-5 was spent said "spent
+0.0000, left 0.0001".
 """
 
 import re
@@ -10,8 +12,8 @@ import pytest
 
 from leastnoise import PrivacyLoss, design, gaussian
 from leastnoise.artefact import read_artefact
-from leastnoise.cli.tables import print_comparison
-from leastnoise.designer.compare import Row
+from leastnoise.cli.printed_tables import print_comparison
+from leastnoise.designer.compare import ComparedLaw
 from leastnoise.errors import BudgetExceededError
 
 pytest.importorskip("click")
@@ -86,7 +88,7 @@ def test_perturb_and_designs_say_no_less_than_they_cost(tmp_path):
 
 
 def test_tables_of_laws_round_epsilon_up(capsys):
-    rows = [Row("one", 1.0000004, 8.0000004), Row("two", 1.2000001, None)]
+    rows = [ComparedLaw("one", 1.0000004, 8.0000004), ComparedLaw("two", 1.2000001, None)]
     print_comparison(rows, sigma=8.0)
     lines = capsys.readouterr().out.splitlines()
     assert float(lines[1].split()[1]) >= 1.0000004
@@ -101,9 +103,9 @@ def test_refusals_round_what_is_spent_up_and_the_budget_down():
 
 
 def test_a_ledger_rounds_what_is_spent_up_and_what_is_left_down(tmp_path):
-    from leastnoise.releases.books import Dataset
-    from leastnoise.releases.ledger import Ledger
-    from leastnoise.releases.ledger_text import _dataset_row
+    from leastnoise.ledger.ledger import Ledger
+    from leastnoise.ledger.listing import _dataset_row
+    from leastnoise.ledger.records import Dataset
 
     with Ledger(tmp_path / "l.ledger") as ledger:
         made = ledger.open_dataset("d", epsilon=1e-4, delta=1.0049e-6)
@@ -117,7 +119,7 @@ def test_a_ledger_rounds_what_is_spent_up_and_what_is_left_down(tmp_path):
 
 
 def test_the_explorer_says_no_odds_below_delta():
-    from leastnoise.web.words import odds
+    from leastnoise.explorer.sentences import odds
 
     assert odds(1e-6) == "1 in 1,000,000"
     for delta in (1e-6 * (1 + 1e-10), 3.00001e-7, 1 / 3):

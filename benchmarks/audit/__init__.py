@@ -1,17 +1,21 @@
-"""An audit of every privacy number: `python -m benchmarks audit [--cases N] [--seed S] [--kind NAME] [--case I]`.
+"""An audit of every privacy number: `python -m benchmarks audit [--cases N] [--seed S] [--kind
+NAME] [--case I]`.
 
-Each number that the package states is set beside the exact one, computed by other means: whole numbers and fractions, ball
-arithmetic (flint), closed forms, binomial sums, powers of polynomials, rigorous integrals. None of it calls the package's own
-mathematics; see `oracles`. The cases are hostile on purpose: losses next to kinks, δ next to the mass of infinite loss, weights of
-2^−128, tails next to 1, combs, empty shells, subnormal masses.
+Each number that the package states is set beside the exact one, computed by other means: whole
+numbers and fractions, ball arithmetic (flint), closed forms, binomial sums, powers of polynomials,
+rigorous integrals. None of it calls the package's own mathematics; see `oracles`. The cases are
+hostile on purpose: losses next to kinks, δ next to the mass of infinite loss, weights of 2^−128,
+tails next to 1, combs, empty shells, subnormal masses.
 
-A violation is an upper bound below the exact value, or a lower bound above it, by however little, or an error that is not one of
-the package's own. A number that the exact one, a midpoint and a radius, neither confirms nor refutes is no check: it is counted
-as open. The excess of an upper bound is the share of the exact value by which it is above; of a δ it is that or the share
-of ε by which the exact δ would be moved, whichever is less. Excesses are recorded for δ from 1e-30 to 0.9.
+A violation is an upper bound below the exact value, or a lower bound above it, by however little,
+or an error that is not one of the package's own. A number that the exact one, a midpoint and a
+radius, neither confirms nor refutes is no check: it is counted as open. The excess of an upper
+bound is the share of the exact value by which it is above; of a δ it is that or the share of ε by
+which the exact δ would be moved, whichever is less. Excesses are recorded for δ from 1e-30 to 0.9.
 
-dp_accounting 0.6 is asked for the same numbers where it has them, at its default pitch, unless its grid would have more than two
-million points. It rounds to nearest and promises no last digit, so `short` says how far below the exact value it is at most.
+dp_accounting 0.6 is asked for the same numbers where it has them, at its default pitch, unless its
+grid would have more than two million points. It rounds to nearest and promises no last digit, so
+`short` says how far below the exact value it is at most.
 """
 
 from __future__ import annotations
@@ -106,9 +110,13 @@ def violations(book: Book) -> list[Violation]:
 
 def table(book: Book) -> str:
     """The rows as text."""
-    side = f"{'checks':>7} {'below':>5} {'open':>5} {'none':>5} {'median':>8} {'99 %':>8} {'worst':>8} {'CPU s':>7}"
+    side = (
+        f"{'checks':>7} {'below':>5} {'open':>5} {'none':>5} {'median':>8} {'99 %':>8} "
+        f"{'worst':>8} {'CPU s':>7}"
+    )
     lines = [
-        f"{'':35} | {'leastnoise: excess of the upper bound':{len(side)}} | {'oracle':>7} | dp_accounting 0.6",
+        f"{'':35} | {'leastnoise: excess of the upper bound':{len(side)}} | {'oracle':>7} | "
+        "dp_accounting 0.6",
         f"{'':35} | {side} | {'CPU s':>7} | {side} {'short':>8}",
     ]
     for row in book.rows.values():
@@ -132,7 +140,10 @@ def table(book: Book) -> str:
 
 def _columns(side: Side) -> str:
     excesses = " ".join(_number(side.excess(share)) for share in (0.5, 0.99, 1.0))
-    return f"{side.checks:7} {len(side.violations):5} {side.undecided:5} {side.unanswered:5} {excesses} {side.seconds:7.1f}"
+    return (
+        f"{side.checks:7} {len(side.violations):5} {side.undecided:5} {side.unanswered:5} "
+        f"{excesses} {side.seconds:7.1f}"
+    )
 
 
 def _number(value: float | None) -> str:

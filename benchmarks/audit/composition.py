@@ -30,8 +30,8 @@ from benchmarks.audit.oracles import (
 from benchmarks.audit.single import some_sphere
 from benchmarks.audit.tally import Book, DeltaAt
 from leastnoise import LatticeNoise, PrivacyLoss, cube, design, gaussian, laplace
-from leastnoise.privacy.single import GaussianLoss
-from leastnoise.steps import shift_in_steps
+from leastnoise.lattice.steps import shift_in_steps
+from leastnoise.losses.gaussian import GaussianLoss
 
 _MOST_TYPES = 12_000
 RELEASES = [1, 2, 2, 3, 5, 10, 30, 64, 65, 100, 1000, 10_000, 100_000, 1_000_000]
@@ -48,7 +48,8 @@ def _judge(
     *,
     near: list[float] | None = None,
 ) -> None:
-    """ε at one δ, possibly `near` an edge, and δ at an ε that belongs to it; both bounds, ours and theirs."""
+    """ε at one δ, possibly `near` an edge, and δ at an ε that belongs to it; both bounds, ours and
+    theirs."""
     row, rest = book[f"composed: epsilon, {kind}"], book["composed: delta, all of these"]
     delta = random.choice([laws.deltas(random), *(near or [])])
     if not 0.0 < delta < 1.0:
@@ -59,7 +60,7 @@ def _judge(
     row.epsilon(found.upper, delta, delta_at, f"{what}.epsilon({delta!r})")
     row.epsilon_lower(found.lower, delta, delta_at, f"{what}.epsilon({delta!r})")
     top = found.upper if math.isfinite(found.upper) else 1.0
-    highest = min(loss._highest, 1e6) * (1 - 1e-12)
+    highest = min(loss.composition.highest, 1e6) * (1 - 1e-12)
     epsilon = random.choice([top, 0.5 * top, 0.0, 1.1 * top, top * (1 - 1e-9), 1e-9 * top, highest])
     text = f"{what}.delta_bounds({epsilon!r})"
     truth = rest.exactly(lambda: delta_at(epsilon))
@@ -90,7 +91,8 @@ def _tried(parts: list[tuple[Pair, int]]) -> Callable[[], Any] | None:
 
 
 def two_losses(book: Book, random: Random) -> None:
-    """Two finite losses: geometric laws, or two weights and an end. A binomial sum is exact for any number of releases."""
+    """Two finite losses: geometric laws, or two weights and an end. A binomial sum is exact for any
+    number of releases."""
     n = random.choice(RELEASES)
     near = None
     if random.random() < 0.7:
@@ -131,7 +133,8 @@ def two_losses(book: Book, random: Random) -> None:
 
 
 def small_tables(book: Book, random: Random) -> None:
-    """Laws of a few losses: every sequence of outcomes. Laws that rise are composed at every sequence of shifts."""
+    """Laws of a few losses: every sequence of outcomes. Laws that rise are composed at every
+    sequence of shifts."""
     noise = laws.lattice(random, random.choice([1, 1, 1, 2]), 3)
     if noise is None:
         return
@@ -234,7 +237,8 @@ def laplaces(book: Book, random: Random) -> None:
 
 
 def mixed(book: Book, random: Random) -> None:
-    """Two or three different laws: two losses and a Gaussian, a Laplace, another table, or two of these."""
+    """Two or three different laws: two losses and a Gaussian, a Laplace, another table, or two of
+    these."""
     kind = "different laws"
     n = random.choice([1, 2, 5, 20, 60])
     first = (
@@ -262,9 +266,9 @@ def mixed(book: Book, random: Random) -> None:
             return after(pair, n, lambda e: gaussian_delta(total, e), epsilon)
 
         if theirs.fits([(float(pair.losses[-1]), n), (9.0 / noise.sigma, k)]):
-            own = lambda: theirs.composed(
+            own = lambda: theirs.composed(  # noqa: E731
                 [(theirs.distribution(pair), n), (theirs.closed(noise, 1.0), k)]
-            )  # noqa: E731
+            )
     elif recipe == "table":
         other = laws.lattice(random, 1, 2)
         if other is None or other.domain != "integer" or not other.is_monotone:
@@ -281,12 +285,12 @@ def mixed(book: Book, random: Random) -> None:
         )
         own = _tried([(pair, n), (second, k)])
     else:
-        noise = laplace(laws.size(random, 0.3, 100.0))
+        double = laplace(laws.size(random, 0.3, 100.0))
         k = random.choice([1, 2, 3])
-        ratio = 1 / exact(noise.scale)
+        ratio = 1 / exact(double.scale)
         loss, what = (
-            one.compose(PrivacyLoss.of(noise).compose(k)),
-            f"{text}.compose(PrivacyLoss.of({noise!r}).compose({k}))",
+            one.compose(PrivacyLoss.of(double).compose(k)),
+            f"{text}.compose(PrivacyLoss.of({double!r}).compose({k}))",
         )
         third: Pair | None = None
         if recipe == "Laplace and table":
@@ -309,7 +313,8 @@ def mixed(book: Book, random: Random) -> None:
 
 
 def cubes(book: Book, random: Random) -> None:
-    """Cube laws, whose losses are whole multiples of one number up to their rounding: powers of a polynomial."""
+    """Cube laws, whose losses are whole multiples of one number up to their rounding: powers of a
+    polynomial."""
     d = random.choice([2, 3, 5, 10])
     m = random.choice([1, 2])
     sigma = laws.size(random, 0.7, 6.0)
@@ -319,7 +324,10 @@ def cubes(book: Book, random: Random) -> None:
     with precision(1200):
         step = -exact(noise.tail_ratio or 0.5).log()
         whole = LatticeLoss.of(pair, step).composed(n)
-        what = f"PrivacyLoss.of(cube({sigma!r}, {d}, domain='integer', sensitivity={m}), {m}).compose({n})"
+        what = (
+            f"PrivacyLoss.of(cube({sigma!r}, {d}, domain='integer', sensitivity={m}), "
+            f"{m}).compose({n})"
+        )
         loss = PrivacyLoss.of(noise, float(m)).compose(n)
         _judge(book, "joint laws", random, loss, whole.delta, what, _tried([(pair, n)]))
 
@@ -364,9 +372,10 @@ def designs(book: Book, random: Random) -> None:
         random.choice(["integer", "real"]),
         s,
     )
-    what = "design(delta={}, sigma={}, compositions={}, batch={}, domain={!r}, sensitivity={}, step=1.0)".format(
-        *asked
-    )
+    what = (
+        "design(delta={}, sigma={}, compositions={}, batch={}, domain={!r}, sensitivity={}, "
+        "step=1.0)"
+    ).format(*asked)
     best = row.ask(lambda: _designed(*asked), what)
     if best is None or not isinstance(best.noise, LatticeNoise):
         return

@@ -24,8 +24,8 @@ from benchmarks.audit.oracles import (
 )
 from benchmarks.audit.tally import Book
 from leastnoise import LatticeNoise, discrete_laplace, gaussian, laplace
-from leastnoise.interop.distance import Use
-from leastnoise.steps import PLACES, public_pitch
+from leastnoise.interop.distance import IntendedUse
+from leastnoise.lattice.steps import PLACES, public_pitch
 
 
 def dp_accounting_adapter(book: Book, random: Random) -> None:
@@ -112,7 +112,7 @@ def opendp_adapter(book: Book, random: Random) -> None:
     made = row.ask(
         lambda: adapter.measurement(law, answers=draws, delta=delta, sensitivity=1.0), call
     )
-    sampled = Use.of(law, delta=delta, sensitivity=1.0).sampled(draws)
+    sampled = IntendedUse.of(law, delta=delta, sensitivity=1.0).drawn(draws)
     if made is None or not isinstance(sampled, LatticeNoise):
         return
     distance = (
@@ -133,8 +133,9 @@ def opendp_adapter(book: Book, random: Random) -> None:
 
 
 def _at_distance(law: LatticeNoise, distance: Fraction) -> list[Pair]:
-    """The pairs of answers that far apart, as they are released: rounded to places of the public lattice, with a place within
-    its bin that is the same for both. M places are m bins, and one more for the share f of the places within a bin."""
+    """The pairs of answers that far apart, as they are released: rounded to places of the public
+    lattice, with a place within its bin that is the same for both. M places are m bins, and one
+    more for the share f of the places within a bin."""
     exact_law = ExactLaw.of(law)
     if law.domain == "integer":
         return [Pair.of(exact_law.cells((math.floor(distance),)))]

@@ -1,4 +1,5 @@
-"""Laws to be judged: usual ones, and those at the edges of what a law may be. All from a seeded source of numbers."""
+"""Laws to be judged: usual ones, and those at the edges of what a law may be. All from a seeded
+source of numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ def text(law: object) -> str:
     """What one types to have the law again, to the bit."""
     if isinstance(law, LatticeNoise):
         masses = [float(mass) for mass in law.shell_masses]
-        return f"LatticeNoise({masses}, {law.tail_ratio!r}, {law.step!r}, {law.domain!r}, {law.dimension})"
+        return (
+            f"LatticeNoise({masses}, {law.tail_ratio!r}, {law.step!r}, {law.domain!r}, "
+            f"{law.dimension})"
+        )
     return repr(law)
 
 
@@ -93,7 +97,8 @@ def tail(random: Random) -> float | None:
 def lattice(
     random: Random, dimension: int = 1, longest: int = 12, *, tails: bool = True
 ) -> LatticeNoise | None:
-    """A law, or None where these weights make none (a tail after an empty shell, one that is too long)."""
+    """A law, or None where these weights make none (a tail after an empty shell, one that is too
+    long)."""
     last = random.randint(0, longest)
     ratio = tail(random) if tails else None
     if dimension > 1 and ratio is not None and ratio > 0.97:
@@ -114,7 +119,8 @@ def geometric(loss: float) -> LatticeNoise:
 
 
 def epsilons(random: Random, losses: list[float], count: int) -> list[float]:
-    """Where profiles are asked: at kinks and next to them, at the ends, near 0, below 0, and anywhere."""
+    """Where profiles are asked: at kinks and next to them, at the ends, near 0, below 0, and
+    anywhere."""
     top = max((abs(loss) for loss in losses), default=1.0)
     kinks = random.sample(losses, min(len(losses), count)) if losses else [0.0]
     beside = [

@@ -12,16 +12,8 @@ from benchmarks.audit.oracles import Pair, Sphere, exact, laplace_renyi, largest
 from benchmarks.audit.single import some_sphere
 from benchmarks.audit.tally import Book
 from leastnoise import discrete_gaussian, epsilon_from_renyi, gaussian, laplace, moments_epsilon
-from leastnoise.privacy.tables import single_loss
-from leastnoise.releases.accounting import (
-    FAILURES,
-    Budget,
-    Charge,
-    charge,
-    declared,
-    filter_epsilon,
-    nothing,
-)
+from leastnoise.ledger.budget import FAILURES, Budget, declared
+from leastnoise.ledger.filter import Charge, charge, filter_epsilon, nothing
 
 
 def conversions(book: Book, random: Random) -> None:
@@ -206,19 +198,19 @@ def _largest_of_filter(budget: Budget, total: Charge) -> arb:
 def _some_release(random: Random) -> tuple[object, list[Pair | Sphere], str] | None:
     recipe = random.choice(["lattice", "lattice", "discrete", "sphere"])
     if recipe == "sphere":
-        noise, s, law, text = some_sphere(random, most=10.0)
-        return single_loss(noise, s), [law], f"{text}, {s!r}"
+        noise, s, sphere, text = some_sphere(random, most=10.0)
+        return noise.loss(s), [sphere], f"{text}, {s!r}"
     if recipe == "discrete":
         sigma = laws.size(random, 0.5, 10.0)
         law = discrete_gaussian(sigma)
-        return single_loss(law, 1.0), list(pairs_of(law, 1)), f"discrete_gaussian({sigma!r}), 1.0"
+        return law.loss(1.0), list(pairs_of(law, 1)), f"discrete_gaussian({sigma!r}), 1.0"
     law = laws.lattice(random, random.choice([1, 1, 2]), 6)
     if law is None or law.domain != "integer":
         return None
     pairs = pairs_of(law, 1)
     if any(not pair.cells for pair in pairs):
         return None
-    return single_loss(law, 1.0), list(pairs), f"{laws.text(law)}, 1.0"
+    return law.loss(1.0), list(pairs), f"{laws.text(law)}, 1.0"
 
 
 def _top(pair: Pair | Sphere) -> arb:

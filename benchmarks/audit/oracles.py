@@ -1,11 +1,14 @@
-"""Exact values by other means than the package's: whole numbers, fractions, and balls that enclose what they stand for.
+"""Exact values by other means than the package's: whole numbers, fractions, and balls that enclose
+what they stand for.
 
-Nothing here imports `leastnoise.privacy`, `leastnoise.overlap` or `leastnoise.shells`. A law enters as the numbers
-that define it (its shell masses, the ratio of its tail, its dimension), read as exact fractions. A result is a flint
-`arb`, a midpoint and a radius that enclose the exact value: "too small" is proven and not a matter of tolerance.
+Nothing here imports `leastnoise.accountant`, `leastnoise.lattice.overlap` or
+`leastnoise.lattice.shells`. A law enters as the numbers that define it (its shell masses, the ratio
+of its tail, its dimension), read as exact fractions. A result is a flint `arb`, a midpoint and a
+radius that enclose the exact value: "too small" is proven and not a matter of tolerance.
 
-A pair (P, Q) of one release is a list of `Cells`: outcomes that share the ratio P/Q, with their probabilities under both. Then
-δ(ε) = Σ max(0, P − e^ε Q) and e^((α−1)D_α) = Σ P (P/Q)^(α−1), over the cells.
+A pair (P, Q) of one release is a list of `Cells`: outcomes that share the ratio P/Q, with their
+probabilities under both. Then δ(ε) = Σ max(0, P − e^ε Q) and e^((α−1)D_α) = Σ P (P/Q)^(α−1), over
+the cells.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ def surely_above(claimed: float, truth: arb) -> bool:
     return claimed > -math.inf and (claimed == math.inf or bool(exact(claimed) > truth))
 
 
-# --- one release of a lattice law ---------------------------------------------------------------------------------------------
+# --- one release of a lattice law ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def shell_count(dimension: int, k: int) -> int:
 
 
 def shared_points(shift: Sequence[int], i: int, j: int) -> int:
-    """How many points lie on shell i around 0 and on shell j around `shift`, in whole numbers by inclusion and exclusion."""
+    """How many points lie on shell i around 0 and on shell j around `shift`, in whole numbers by
+    inclusion and exclusion."""
 
     def inside(i: int, j: int) -> int:
         if i < 0 or j < 0:
@@ -91,7 +95,8 @@ def shared_points(shift: Sequence[int], i: int, j: int) -> int:
 
 
 def geometric_sum(f: Callable[[int], int], start: int, ratio: fmpq, degree: int) -> fmpq:
-    """Σ_{k≥0} ratio^k f(start + k) for a polynomial f of that degree: Σ_n Δ^n f(start) ratio^n/(1−ratio)^(n+1)."""
+    """Σ_{k≥0} ratio^k f(start + k) for a polynomial f of that degree: Σ_n Δ^n f(start)
+    ratio^n/(1−ratio)^(n+1)."""
     differences = [f(start + k) for k in range(degree + 1)]
     total, factor = fmpq(0), 1 / (1 - ratio)
     for _ in range(degree + 1):
@@ -103,7 +108,8 @@ def geometric_sum(f: Callable[[int], int], start: int, ratio: fmpq, degree: int)
 
 @dataclass(frozen=True, eq=False)
 class ExactLaw:
-    """A lattice law as fractions: `masses` of shells 0 … N, not normalised, and the ratio of the tail (0: none)."""
+    """A lattice law as fractions: `masses` of shells 0 … N, not normalised, and the ratio of the
+    tail (0: none)."""
 
     masses: tuple[fmpq, ...]
     ratio: fmpq
@@ -149,7 +155,8 @@ class ExactLaw:
         return all(b <= a for a, b in itertools.pairwise(heights))
 
     def cells(self, shift: Sequence[int]) -> list[Cell]:
-        """Every pair of shells for this shift; where both are in the tail P/Q is r^k, k = −m … m, and each k is one exact sum."""
+        """Every pair of shells for this shift; where both are in the tail P/Q is r^k, k = −m … m,
+        and each k is one exact sum."""
         m = max(abs(v) for v in shift)
         v = tuple(abs(v) for v in shift)
         explicit = self.last + (2 * m + 2 if self.ratio != 0 else 0)
@@ -187,7 +194,8 @@ class ExactLaw:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A pair (P, Q): cells of finite loss in ascending order of P/Q, and the P-mass where Q has none."""
+    """A pair (P, Q): cells of finite loss in ascending order of P/Q, and the P-mass where Q has
+    none."""
 
     cells: tuple[Cell, ...]
     infinite: arb
@@ -202,7 +210,9 @@ class Pair:
                 finite.append(cell)
         finite.sort(key=lambda cell: (cell.p / cell.q).mid())
         merged: list[Cell] = []
-        for cell in finite:  # equal ratios, as enclosures cannot tell them apart, are one cell: 90 digits of the losses agree
+        # equal ratios, as enclosures cannot tell them apart, are one cell: 90 digits of the losses
+        # agree
+        for cell in finite:
             if merged and (merged[-1].p / merged[-1].q).overlaps(cell.p / cell.q):
                 merged[-1] = Cell(merged[-1].p + cell.p, merged[-1].q + cell.q)
             else:
@@ -261,8 +271,9 @@ class Pair:
 
 
 def pairs_of(noise: LatticeNoise, m: int, most: int = 12) -> list[Pair]:
-    """The pairs of the shifts up to m steps in each coordinate: all of them, or, where a law that does not rise has many, every so
-    manyth and the corner, which is the worst (worst-shift theorem)."""
+    """The pairs of the shifts up to m steps in each coordinate: all of them, or, where a law that
+    does not rise has many, every so manyth and the corner, which is the worst (worst-shift
+    theorem)."""
     law = ExactLaw.of(noise)
     shifts = law.shifts(m)
     if len(shifts) > most and law.is_monotone():
@@ -280,11 +291,12 @@ def largest(values: Iterable[arb]) -> arb:
     return found
 
 
-# --- composition --------------------------------------------------------------------------------------------------------------
+# --- composition ---------------------------------------------------------------------------------
 
 
 def composed(parts: Sequence[tuple[Pair, int]]) -> Pair:
-    """Every sequence of outcomes, counted by how often each cell occurs: exact, for few cells or few releases."""
+    """Every sequence of outcomes, counted by how often each cell occurs: exact, for few cells or
+    few releases."""
     total = [Cell(arb(1), arb(1))]
     infinite = arb(0)
     for pair, count in parts:
@@ -337,8 +349,9 @@ def _types(cells: Sequence[Cell], releases: int) -> list[Cell]:
 def binomial_delta(low: Cell, high: Cell, infinite: arb, releases: int, epsilon: Number) -> arb:
     """δ(ε) of n releases with two finite losses, those of `low` and `high`: a binomial sum.
 
-    The terms from the first k with a positive part on; they rise, then fall faster and faster. What lies more than 14 deviations
-    below the mean (Hoeffding: below e^−392) and what is left of the falling terms goes to the radius.
+    The terms from the first k with a positive part on; they rise, then fall faster and faster. What
+    lies more than 14 deviations below the mean (Hoeffding: below e^−392) and what is left of the
+    falling terms goes to the radius.
     """
     n = releases
     threshold = exact(epsilon).exp()
@@ -372,8 +385,8 @@ def binomial_delta(low: Cell, high: Cell, infinite: arb, releases: int, epsilon:
 
 
 def after(two: Pair, releases: int, delta: Callable[[arb], arb], epsilon: Number) -> arb:
-    """δ(ε) of n releases with two finite losses followed by anything whose δ is known at every ε: given k high outcomes the rest
-    is asked at ε less their loss."""
+    """δ(ε) of n releases with two finite losses followed by anything whose δ is known at every ε:
+    given k high outcomes the rest is asked at ε less their loss."""
     low, high = two.cells
     p = low.p**releases
     total = arb(0)
@@ -385,7 +398,8 @@ def after(two: Pair, releases: int, delta: Callable[[arb], arb], epsilon: Number
 
 
 def gaussian_delta(mu: Number, epsilon: Number) -> arb:
-    """Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle and Wang 2018), with 64 bits more than the cancellation can take."""
+    """Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle and Wang 2018), with 64 bits more than the
+    cancellation can take."""
     with precision(BITS + 400):
         mu, epsilon = exact(mu), exact(epsilon)
         root = arb(2).sqrt()
@@ -396,9 +410,10 @@ def gaussian_delta(mu: Number, epsilon: Number) -> arb:
 def laplace_delta(ratio: Number, releases: int, epsilon: Number) -> arb:
     """δ(ε) of n releases of Laplace noise, λ = sensitivity/scale.
 
-    A loss is λ with probability ½, −λ with ½e^(−λ), and has the density ¼e^((ℓ−λ)/2) between. The sum of m of the last kind has
-    the density (¼)^m e^(−mλ/2) e^(s/2) g_m(s), g_m the m-fold convolution of the indicator of (−λ, λ), a spline of degree m − 1:
-    Σ_i (−1)^i C(m, i) (s + mλ − 2λi)_+^(m−1)/(m−1)!. What is integrated against it is e^(s/2) − e^(ε−c) e^(−s/2).
+    A loss is λ with probability ½, −λ with ½e^(−λ), and has the density ¼e^((ℓ−λ)/2) between. The
+    sum of m of the last kind has the density (¼)^m e^(−mλ/2) e^(s/2) g_m(s), g_m the m-fold
+    convolution of the indicator of (−λ, λ), a spline of degree m − 1: Σ_i (−1)^i C(m, i) (s + mλ −
+    2λi)_+^(m−1)/(m−1)!. What is integrated against it is e^(s/2) − e^(ε−c) e^(−s/2).
     """
     with precision(BITS + 40 * releases):
         size, epsilon = exact(ratio), exact(epsilon)
@@ -415,7 +430,8 @@ def laplace_delta(ratio: Number, releases: int, epsilon: Number) -> arb:
 
 
 def _laplace_inside(size: arb, m: int, gap: arb) -> arb:
-    """E[(1 − e^(gap − s))_+] over the sum s of m losses of the continuous kind, as a sub-probability."""
+    """E[(1 − e^(gap − s))_+] over the sum s of m losses of the continuous kind, as a
+    sub-probability."""
     if m == 0:
         return (1 - gap.exp()).nonnegative_part()
     top = m * size
@@ -442,7 +458,8 @@ def _power_exponential(power: int, rate: arb, low: arb, high: arb) -> arb:
 
     def antiderivative(y: arb) -> arb:
         term, total = arb(1) / rate, arb(0)
-        # e^(ry) Σ_k (−1)^(n−k) n!/(k!) y^k / r^(n−k+1), without powers: flint's y**k is NaN for a ball that holds 0, as a knot is.
+        # e^(ry) Σ_k (−1)^(n−k) n!/(k!) y^k / r^(n−k+1), without powers: flint's y**k is NaN for a
+        # ball that holds 0, as a knot is.
         for k in range(power, -1, -1):
             total = total * y + term
             term *= -k / rate
@@ -452,7 +469,8 @@ def _power_exponential(power: int, rate: arb, low: arb, high: arb) -> arb:
 
 
 def laplace_renyi(ratio: arb, order: Number) -> arb:
-    """Mironov 2017, Table II, with so many bits that divergences of 1e-400, differences of numbers near 1, keep theirs."""
+    """Mironov 2017, Table II, with so many bits that divergences of 1e-400, differences of numbers
+    near 1, keep theirs."""
     if order == math.inf:
         return ratio
     with precision(2 * BITS + 2000):
@@ -465,7 +483,8 @@ def laplace_renyi(ratio: arb, order: Number) -> arb:
 
 @dataclass(frozen=True, eq=False)
 class LatticeLoss:
-    """A release whose finite losses are whole multiples of `step`, each to within `slack`: loss (lowest + k)·step has mass p[k].
+    """A release whose finite losses are whole multiples of `step`, each to within `slack`: loss
+    (lowest + k)·step has mass p[k].
 
     Powers of the polynomial Σ p_k x^k are exact compositions for hundreds of releases.
     """
@@ -525,16 +544,17 @@ class LatticeLoss:
         return total
 
 
-# --- the sphere law -----------------------------------------------------------------------------------------------------------
+# --- the sphere law ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Sphere:
     """The loss of the density ∝ e^(−‖z‖) on R^d moved by a distance D, from the radius of z.
 
-    r = ‖z‖ has the law Gamma(d), the cosine t of its angle to the shift a density ∝ (1 − t²)^((d−3)/2), and the loss is
-    ℓ = ‖z − v‖ − r. Given r, ℓ fixes t = (D² − 2rℓ − ℓ²)/(2rD), and |dt/dℓ| = (r + ℓ)/(rD). With y = r − (D − ℓ)/2 ≥ 0
-    one finds 1 − t² = (D² − ℓ²) y (y + D)/(rD)², so that the density of ℓ is, up to a constant,
+    r = ‖z‖ has the law Gamma(d), the cosine t of its angle to the shift a density ∝ (1 −
+    t²)^((d−3)/2), and the loss is ℓ = ‖z − v‖ − r. Given r, ℓ fixes t = (D² − 2rℓ − ℓ²)/(2rD), and
+    |dt/dℓ| = (r + ℓ)/(rD). With y = r − (D − ℓ)/2 ≥ 0 one finds 1 − t² = (D² − ℓ²) y (y + D)/(rD)²,
+    so that the density of ℓ is, up to a constant,
 
         e^(ℓ/2) (D² − ℓ²)^q ∫_0^∞ e^(−y) (y (y + D))^q ((y + D/2)² − ℓ²/4) dy,   q = (d − 3)/2:
 

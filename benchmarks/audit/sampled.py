@@ -20,14 +20,14 @@ from leastnoise import (
     staircase,
 )
 from leastnoise import exact as with_integer_weights
+from leastnoise.artefact.exact import rounded
 from leastnoise.errors import LeastNoiseError
-from leastnoise.sampling.draws import _sampler
-from leastnoise.sampling.weights import rounded
-from leastnoise.steps import shift_in_steps
+from leastnoise.lattice.steps import shift_in_steps
 
 
 def weights(book: Book, random: Random) -> None:
-    """`exact`: sums to 2^bits, does not rise where the law did not, has the ε that is stated, and is what the tables give."""
+    """`exact`: sums to 2^bits, does not rise where the law did not, has the ε that is stated, and
+    is what the tables give."""
     row = book["integer weights"]
     found = _some_law(random)
     if found is None:
@@ -104,8 +104,9 @@ def _some_law(random: Random) -> tuple[LatticeNoise, float, str] | None:
 
 
 def _tables(row, made: LatticeNoise, masses: list[Fraction], call: str) -> None:
-    """Every one of the 2^bits draws of the alias table, counted; and the first face of a point of a shell."""
-    sampler = _sampler(made)
+    """Every one of the 2^bits draws of the alias table, counted; and the first face of a point of a
+    shell."""
+    sampler = made.sampler().tables
     table = sampler.table
     height = 1 << (table.bits - table.column_bits)
     counts: dict[int, int] = {}
@@ -163,16 +164,17 @@ def _tables(row, made: LatticeNoise, masses: list[Fraction], call: str) -> None:
 
 
 def endless(book: Book, random: Random) -> None:
-    """Laws that are drawn without an end: the divergence that is stated against that of the weights that are drawn."""
+    """Laws that are drawn without an end: the divergence that is stated against that of the weights
+    that are drawn."""
     from leastnoise import renyi_divergence
-    from leastnoise.interop.endless import EndlessLaw
+    from leastnoise.interop.untruncated import UntruncatedLaw
 
     row = book["laws drawn without end"]
     sigma = laws.size(random, 0.4, 8.0)
     maker = random.choice([discrete_gaussian, discrete_laplace])
     law = maker(sigma)
-    text = f"EndlessLaw.of({maker.__name__}({sigma!r}))"
-    made = row.ask(lambda: EndlessLaw.of(law), text)
+    text = f"UntruncatedLaw.of({maker.__name__}({sigma!r}))"
+    made = row.ask(lambda: UntruncatedLaw.of(law), text)
     if made is None:
         return
     row.holds(

@@ -22,16 +22,17 @@ from benchmarks.audit.oracles import (
 )
 from benchmarks.audit.tally import Book, Row
 from leastnoise import LatticeNoise, PrivacyLoss, gaussian, laplace, renyi_divergence, staircase
-from leastnoise.ball import BallNoise
-from leastnoise.closed_form import GaussianNoise
-from leastnoise.privacy.tables import lattice_loss, single_loss
-from leastnoise.steps import PLACES, public_pitch, shift_in_steps, step_of
+from leastnoise.lattice.steps import PLACES, public_pitch, shift_in_steps, step_of
+from leastnoise.laws.gaussian import GaussianNoise
+from leastnoise.laws.sphere import BallNoise
+from leastnoise.losses.lattice import lattice_loss
 
-# --- sensitivities ------------------------------------------------------------------------------------------------------------
+# --- sensitivities -------------------------------------------------------------------------------
 
 
 def steps(book: Book, random: Random) -> None:
-    """Pairs of floats at most a sensitivity apart, as exact numbers, and the places they are rounded to."""
+    """Pairs of floats at most a sensitivity apart, as exact numbers, and the places they are
+    rounded to."""
     row = book["steps and hostile pairs of floats"]
     s = random.choice(
         [
@@ -66,8 +67,9 @@ def steps(book: Book, random: Random) -> None:
 
 
 def _judged_places(noise: BallNoise, s: float, pitch: Fraction) -> int:
-    """What the judge took the distance to be: half = distance·√d/(2b), rounded up by a few last places."""
-    loss = single_loss(noise, s)
+    """What the judge took the distance to be: half = distance·√d/(2b), rounded up by a few last
+    places."""
+    loss = noise.loss(s)
     half = exact(getattr(loss, "half", math.nan))
     places = half * 2 * exact(noise.scale) / exact(noise.dimension).sqrt() / exact(pitch)
     return int((places * (1 + exact(2.0**-40))).lower().floor().unique_fmpz())
@@ -91,7 +93,7 @@ def _place(answer: float, pitch: Fraction) -> int:
     return math.floor(Fraction(answer) / pitch + Fraction(1, 2))
 
 
-# --- profiles -----------------------------------------------------------------------------------------------------------------
+# --- profiles ------------------------------------------------------------------------------------
 
 
 def line_profiles(book: Book, random: Random) -> None:
@@ -227,14 +229,15 @@ def sphere_profiles(book: Book, random: Random) -> None:
     epsilon = -laws.size(random, 1e-12, 2.0 * top)
     what = f"single_loss({text}, {s!r}).profile({epsilon!r})"
     row.upper(
-        row.ask(lambda: float(single_loss(noise, s).profile(epsilon)), what),
+        row.ask(lambda: float(noise.loss(s).profile(epsilon)), what),
         law.delta(epsilon),
         what,
     )
 
 
 def some_sphere(random: Random, most: float = 9e3) -> tuple[BallNoise, float, Sphere, str]:
-    """A sphere law, a sensitivity, and the exact law of its loss at the distance that the public lattice makes of it."""
+    """A sphere law, a sensitivity, and the exact law of its loss at the distance that the public
+    lattice makes of it."""
     d = random.choice([2, 2, 3, 4, 5, 10, 10, 21, 40, 100])
     usual = laws.size(random, 1e-2, 20.0)
     top = min(
@@ -251,7 +254,7 @@ def some_sphere(random: Random, most: float = 9e3) -> tuple[BallNoise, float, Sp
     return noise, s, law, f"BallNoise({noise.scale!r}, {d}, {noise.step!r})"
 
 
-# --- divergences --------------------------------------------------------------------------------------------------------------
+# --- divergences ---------------------------------------------------------------------------------
 
 
 def divergences(book: Book, random: Random) -> None:

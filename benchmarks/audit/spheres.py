@@ -1,7 +1,9 @@
-"""Compositions of the sphere law, from the density of its loss: a double integral for two releases, Fourier's inversion for more.
+"""Compositions of the sphere law, from the density of its loss: a double integral for two releases,
+Fourier's inversion for more.
 
-The density of u, ℓ = D cos u, is that of `oracles.Sphere`, with its one constant enclosed to 90 digits; here it is used in double
-precision, in which sums of positive terms keep 13 digits. The results carry a radius of 1e-10 of themselves.
+The density of u, ℓ = D cos u, is that of `oracles.Sphere`, with its one constant enclosed to 90
+digits; here it is used in double precision, in which sums of positive terms keep 13 digits. The
+results carry a radius of 1e-10 of themselves.
 """
 
 from __future__ import annotations
@@ -80,9 +82,11 @@ class _Density:
         return float(np.sum(weight * self.at(u) * self.once(epsilon - self.distance * np.cos(u))))
 
     def many(self, n: int, epsilon: float) -> float:
-        """e^(nK(θ)−θε) (1/2π) ∫ (M(θ+is)/M(θ))^n e^(−isε)/((θ+is)(θ+1+is)) ds by the trapezoid rule at the saddle point.
+        """e^(nK(θ)−θε) (1/2π) ∫ (M(θ+is)/M(θ))^n e^(−isε)/((θ+is)(θ+1+is)) ds by the trapezoid rule
+        at the saddle point.
 
-        With steps of 2π/W it is the sum of δ(ε + kW) e^(θkW): W so large that nothing lies above, and 1e-17 of δ below.
+        With steps of 2π/W it is the sum of δ(ε + kW) e^(θkW): W so large that nothing lies above,
+        and 1e-17 of δ below.
         """
         if epsilon >= n * self.distance:
             return 0.0

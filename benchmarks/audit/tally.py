@@ -23,7 +23,9 @@ _FAR = 1e7  # an ε beyond every finite loss asked about here
 _NARROW = 1e-9  # an excess is recorded where the exact value is known at least this well
 _SAME = (
     2.0**-60
-)  # an enclosure this narrow around a float says that they agree, though not which of the two is less
+    # an enclosure this narrow around a float says that they agree, though not which of the two is
+    # less
+)
 _SHARES = [10.0**-digits for digits in range(15, 0, -1)]
 
 
@@ -67,7 +69,8 @@ class Side:
         return ordered[min(math.ceil(share * len(ordered)), len(ordered)) - 1] if ordered else None
 
     def decides(self, value: float, truth: arb) -> bool:
-        """Whether the enclosure tells `value` from the exact number, or is within 2^−60 of it; counted either way."""
+        """Whether the enclosure tells `value` from the exact number, or is within 2^−60 of it;
+        counted either way."""
         decided = truth.is_finite() and (
             not math.isfinite(value)
             or bool(exact(value) < truth)
@@ -81,9 +84,11 @@ class Side:
 
 @dataclass
 class Row:
-    """One kind of check: ask for a number with `ask`, hand the exact one to `upper`, `lower`, `epsilon` or `holds`.
+    """One kind of check: ask for a number with `ask`, hand the exact one to `upper`, `lower`,
+    `epsilon` or `holds`.
 
-    What the exact one does not decide is no check, and neither is a lower bound of 0, which is always true.
+    What the exact one does not decide is no check, and neither is a lower bound of 0, which is
+    always true.
     """
 
     kind: str
@@ -92,7 +97,8 @@ class Row:
     oracle_seconds: float = 0.0
 
     def ask(self, call: Callable[[], T], what: str) -> T | None:
-        """A number of the package; None where it refuses. Any other error, and any warning, counts as a violation."""
+        """A number of the package; None where it refuses. Any other error, and any warning, counts
+        as a violation."""
         start = time.process_time()
         try:
             with warnings.catch_warnings():
@@ -142,8 +148,9 @@ class Row:
     ) -> None:
         """An upper bound: never below the truth. How far above it is, is recorded.
 
-        A δ at some ε comes with its `profile`, (ε, δ(·)): next to a kink δ falls by orders of magnitude within a rounding of ε, so
-        its excess is the share by which either δ or ε is off, whichever is less.
+        A δ at some ε comes with its `profile`, (ε, δ(·)): next to a kink δ falls by orders of
+        magnitude within a rounding of ε, so its excess is the share by which either δ or ε is off,
+        whichever is less.
         """
         side = self.ours if of is None else of
         if claimed is None or self._is_nan(claimed, what, side) or not side.decides(claimed, truth):
@@ -194,7 +201,8 @@ class Row:
         *,
         of: Side | None = None,
     ) -> None:
-        """An ε for δ: the exact δ(ε) must not exceed δ. The excess is measured from the least ε of which that is true."""
+        """An ε for δ: the exact δ(ε) must not exceed δ. The excess is measured from the least ε of
+        which that is true."""
         side = self.ours if of is None else of
         if claimed is None or self._is_nan(claimed, what, side):
             return
@@ -263,7 +271,8 @@ class Book:
 
 
 def least_epsilon(delta_at: DeltaAt, delta: float, above: float) -> float:
-    """The least ε ≥ 0 with δ(ε) ≤ `delta`, from an upper bound on it, to a hundredth of what that is too large (or 1e-12)."""
+    """The least ε ≥ 0 with δ(ε) ≤ `delta`, from an upper bound on it, to a hundredth of what that
+    is too large (or 1e-12)."""
     if above == 0.0 or not delta_at(0.0) > exact(delta):
         return 0.0
     high, share = above, 1e-10

@@ -1,4 +1,5 @@
-"""The same losses in dp_accounting 0.6, given to it as well as can be: split on its grid in exact arithmetic, its default pitch."""
+"""The same losses in dp_accounting 0.6, given to it as well as can be: split on its grid in exact
+arithmetic, its default pitch."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def closed(noise: Any, sensitivity: float) -> Any:
     """Its own Gaussian and Laplace mechanisms."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    from leastnoise.closed_form import GaussianNoise
+    from leastnoise.laws.gaussian import GaussianNoise
 
     if isinstance(noise, GaussianNoise):
         return pld.from_gaussian_mechanism(
@@ -74,7 +75,7 @@ def divergence(noise: Any, order: float) -> float:
     import dp_accounting
     from dp_accounting.rdp import RdpAccountant
 
-    from leastnoise.closed_form import GaussianNoise
+    from leastnoise.laws.gaussian import GaussianNoise
 
     if isinstance(noise, GaussianNoise):
         event = dp_accounting.GaussianDpEvent(noise.sigma)

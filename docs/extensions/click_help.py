@@ -1,4 +1,5 @@
-"""`{commands}`: every command of the command line with the text its `--help` prints, taken from the program itself."""
+"""`{commands}`: every command of the command line with the text its `--help` prints, taken from the
+program itself."""
 
 from collections.abc import Iterator
 from typing import Any

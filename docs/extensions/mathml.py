@@ -1,4 +1,5 @@
-"""Formulas as MathML, which every current browser shows by itself: no script, no font and no picture is fetched or made."""
+"""Formulas as MathML, which every current browser shows by itself: no script, no font and no
+picture is fetched or made."""
 
 from typing import Any
 

@@ -1,11 +1,16 @@
-"""Docstrings are plain text with code in single backticks. What reStructuredText would take for markup is escaped."""
+"""Docstrings are plain text with code in single backticks and with sections in Google's style
+(Args, Returns, Raises, Attributes, Example). What reStructuredText would take for markup is
+escaped; sections become lists of fields."""
 
 import re
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.ext.napoleon import Config, GoogleDocstring
 
 _CODE = re.compile(r"`+[^`]+`+")
+# Attributes as fields of the class, not as entries of their own: some of them have one already.
+_SECTIONS = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
 
 
 def _escaped(line: str) -> str:
@@ -26,7 +31,8 @@ def _plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: lis
     # A dataclass without a docstring gets its own signature for one, which stands above it already.
     if lines and lines[0].startswith(f"{name.split('.')[-1]}("):
         lines.clear()
-    lines[:] = [re.sub(r"^Guarantees:", "**Guarantees:**", _escaped(line)) for line in lines]
+    plain = [re.sub(r"^Guarantees:", "**Guarantees:**", _escaped(line)) for line in lines]
+    lines[:] = GoogleDocstring(plain, _SECTIONS, app, what, name, obj, options).lines()
 
 
 def _short(

@@ -1,30 +1,29 @@
 """leastnoise: the noise that costs the least accuracy for a given differential-privacy guarantee.
 
-The public names; each is imported when it is first used, so that `import leastnoise` and the command line's help cost nothing.
+The public names; each is imported when it is first used, so that `import leastnoise` and the
+command line's help cost nothing.
 """
 
 from __future__ import annotations
 
 import importlib
 
-# typing.TYPE_CHECKING without typing: while this loads the program is not yet guarded against an interrupt.
+# typing.TYPE_CHECKING without typing: while this loads the program is not yet guarded against an
+# interrupt.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from leastnoise.ball import sphere as sphere
-    from leastnoise.classic import cube as cube
-    from leastnoise.classic import discrete_gaussian as discrete_gaussian
-    from leastnoise.classic import discrete_laplace as discrete_laplace
-    from leastnoise.classic import discrete_staircase as discrete_staircase
-    from leastnoise.classic import gaussian as gaussian
-    from leastnoise.classic import generalized_gaussian as generalized_gaussian
-    from leastnoise.classic import laplace as laplace
-    from leastnoise.classic import staircase as staircase
+    from leastnoise.accountant.privacy_loss import Bounds as Bounds
+    from leastnoise.accountant.privacy_loss import PrivacyLoss as PrivacyLoss
+    from leastnoise.accountant.renyi import epsilon_from_renyi as epsilon_from_renyi
+    from leastnoise.accountant.renyi import moments_epsilon as moments_epsilon
+    from leastnoise.accountant.renyi import renyi_divergence as renyi_divergence
+    from leastnoise.artefact.exact import exact as exact
     from leastnoise.cost import Cost as Cost
     from leastnoise.designer.cactus import cactus as cactus
-    from leastnoise.designer.design import Design as Design
     from leastnoise.designer.design import design as design
+    from leastnoise.designer.result import Design as Design
     from leastnoise.errors import AccountingError as AccountingError
     from leastnoise.errors import BudgetExceededError as BudgetExceededError
     from leastnoise.errors import DesignError as DesignError
@@ -34,38 +33,46 @@ if TYPE_CHECKING:
     from leastnoise.errors import LeastNoiseError as LeastNoiseError
     from leastnoise.errors import LedgerError as LedgerError
     from leastnoise.errors import PlanError as PlanError
+    from leastnoise.errors import SeriesError as SeriesError
     from leastnoise.errors import UnsupportedError as UnsupportedError
-    from leastnoise.lattice import LatticeNoise as LatticeNoise
-    from leastnoise.noise import Noise as Noise
-    from leastnoise.privacy.loss import Bounds as Bounds
-    from leastnoise.privacy.loss import PrivacyLoss as PrivacyLoss
-    from leastnoise.privacy.renyi import epsilon_from_renyi as epsilon_from_renyi
-    from leastnoise.privacy.renyi import moments_epsilon as moments_epsilon
-    from leastnoise.privacy.renyi import renyi_divergence as renyi_divergence
-    from leastnoise.releases.ledger import Ledger as Ledger
-    from leastnoise.releases.plan import Plan as Plan
-    from leastnoise.releases.plan import Statistic as Statistic
-    from leastnoise.releases.plan_file import load_plan as load_plan
-    from leastnoise.releases.run import Release as Release
-    from leastnoise.releases.run import release as release
-    from leastnoise.sampling.weights import exact as exact
+    from leastnoise.laws.base import Noise as Noise
+    from leastnoise.laws.classic import cube as cube
+    from leastnoise.laws.classic import discrete_gaussian as discrete_gaussian
+    from leastnoise.laws.classic import discrete_laplace as discrete_laplace
+    from leastnoise.laws.classic import gaussian as gaussian
+    from leastnoise.laws.classic import generalized_gaussian as generalized_gaussian
+    from leastnoise.laws.classic import laplace as laplace
+    from leastnoise.laws.lattice import LatticeNoise as LatticeNoise
+    from leastnoise.laws.sphere import sphere as sphere
+    from leastnoise.ledger.ledger import Ledger as Ledger
+    from leastnoise.ledger.records import Spend as Spend
+    from leastnoise.releases.plan.file import load_plan as load_plan
+    from leastnoise.releases.plan.plan import Plan as Plan
+    from leastnoise.releases.plan.statistic import Statistic as Statistic
+    from leastnoise.releases.release import release as release
+    from leastnoise.releases.result import Release as Release
+    from leastnoise.series.opening import open_series as open_series
+    from leastnoise.series.series import NoisyAnswer as NoisyAnswer
+    from leastnoise.series.series import Series as Series
+    from leastnoise.solver.staircase import discrete_staircase as discrete_staircase
+    from leastnoise.solver.staircase import staircase as staircase
 
 _HOMES = {
-    "ball": ("sphere",),
-    "classic": (
-        *(
-            "cube",
-            "discrete_gaussian",
-            "discrete_laplace",
-            "discrete_staircase",
-            "gaussian",
-            "generalized_gaussian",
-        ),
-        *("laplace", "staircase"),
+    "laws.sphere": ("sphere",),
+    "laws.classic": (
+        "cube",
+        "discrete_gaussian",
+        "discrete_laplace",
+        "gaussian",
+        "generalized_gaussian",
+        "laplace",
     ),
+    "artefact.exact": ("exact",),
     "cost": ("Cost",),
+    "solver.staircase": ("discrete_staircase", "staircase"),
     "designer.cactus": ("cactus",),
-    "designer.design": ("Design", "design"),
+    "designer.design": ("design",),
+    "designer.result": ("Design",),
     "errors": (
         *(
             "AccountingError",
@@ -75,17 +82,21 @@ _HOMES = {
             "InvalidFileError",
             "InvalidParameterError",
         ),
-        *("LeastNoiseError", "LedgerError", "PlanError", "UnsupportedError"),
+        *("LeastNoiseError", "LedgerError", "PlanError", "SeriesError", "UnsupportedError"),
     ),
-    "lattice": ("LatticeNoise",),
-    "noise": ("Noise",),
-    "privacy.loss": ("Bounds", "PrivacyLoss"),
-    "privacy.renyi": ("epsilon_from_renyi", "moments_epsilon", "renyi_divergence"),
-    "releases.ledger": ("Ledger",),
-    "releases.plan": ("Plan", "Statistic"),
-    "releases.plan_file": ("load_plan",),
-    "releases.run": ("Release", "release"),
-    "sampling.weights": ("exact",),
+    "laws.lattice": ("LatticeNoise",),
+    "laws.base": ("Noise",),
+    "accountant.privacy_loss": ("Bounds", "PrivacyLoss"),
+    "accountant.renyi": ("epsilon_from_renyi", "moments_epsilon", "renyi_divergence"),
+    "ledger.ledger": ("Ledger",),
+    "ledger.records": ("Spend",),
+    "releases.plan.plan": ("Plan",),
+    "releases.plan.statistic": ("Statistic",),
+    "releases.plan.file": ("load_plan",),
+    "releases.result": ("Release",),
+    "releases.release": ("release",),
+    "series.opening": ("open_series",),
+    "series.series": ("NoisyAnswer", "Series"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -25,7 +25,7 @@ def run() -> None:
         missing = (error.name or "").split(".")[0]
         if missing == "leastnoise":
             raise
-        from leastnoise.extras import installing
+        from leastnoise.optional import installing
 
         sys.stderr.write(f"leastnoise: The command line needs {missing}: {installing('cli')}\n")
         raise SystemExit(2) from None

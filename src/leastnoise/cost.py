@@ -1,6 +1,8 @@
-"""What noise costs: a symmetric function c(z) ≥ 0 of the noise on one answer, averaged over a bin (Prop. 3.5).
+"""What noise costs: a symmetric function c(z) ≥ 0 of the noise on one answer, averaged over a bin
+(Prop. 3.5).
 
-For a continuous law the average over bin k is A_k = (1/Δ)∫ c over the bin; for a discrete law A_k = c(k).
+For a continuous law the average over bin k is A_k = (1/Δ)∫ c over the bin; for a discrete law A_k =
+c(k).
 """
 
 from __future__ import annotations
@@ -11,24 +13,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise import shells
 from leastnoise.errors import InvalidParameterError, non_negative, positive
-from leastnoise.shells import Floats
+from leastnoise.lattice import shells
+from leastnoise.lattice.shells import Floats
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-# Places in [0, 1] and their weights: 8 Gauss–Legendre points in each panel, whose widths double from 2^−20 on.
+# Places in [0, 1] and their weights: 8 Gauss–Legendre points in each panel, whose widths double
+# from 2^−20 on.
 _PANELS = np.concatenate([[0.0], 2.0 ** np.arange(-20.0, 1.0)])
-_PLACES = (
-    _PANELS[:-1, None]
-    + np.diff(_PANELS)[:, None] * 0.5 * (1.0 + np.polynomial.legendre.leggauss(8)[0])
-).ravel()
-_SHARES = (np.diff(_PANELS)[:, None] * 0.5 * np.polynomial.legendre.leggauss(8)[1]).ravel()
+_HALVES = np.diff(_PANELS)[:, None] * 0.5
+_PLACES = (_PANELS[:-1, None] + _HALVES * (1.0 + np.polynomial.legendre.leggauss(8)[0])).ravel()
+_SHARES = (_HALVES * np.polynomial.legendre.leggauss(8)[1]).ravel()
 _SMALLEST, _WIDEST = 1e-15, 1e15  # radii
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A symmetric cost. `growth` bounds it: c(z)/z^growth does not increase for large z, so its tail sums have a proven end."""
+    """A symmetric cost c(z) ≥ 0 of the noise z on one answer; `quadratic`, `absolute`, `power` and
+    `custom` make one.
+
+    Attributes:
+        name: What it is called in messages.
+        function: c itself, element by element on an array of noise in the units of the answers.
+        growth: Bounds it: c(z)/z^growth does not increase for large z, so that tail sums have a
+            proven end.
+        exponent: q where c(z) = |z|^q, for which closed forms are used; else None.
+
+    Example:
+        >>> from leastnoise.cost import absolute
+        >>> absolute().of(-3.0)
+        3.0
+    """
 
     name: str
     function: Callable[[Floats], Floats]
@@ -48,7 +63,16 @@ class Cost:
         return float(self._checked(np.asarray(size, dtype=np.float64)))
 
     def average(self, k: ArrayLike, step: float, domain: str) -> Floats:
-        """A_k for the bins (or points) k = 0, 1, …"""
+        """The cost of each bin, averaged over it, or of each integer (Prop. 3.5).
+
+        Args:
+            k: Bins, or integers, from 0 on; any shape.
+            step: Width of a bin, in the units of the answers.
+            domain: "real" for bins, "integer" for points.
+
+        Returns:
+            A_k, of the same shape.
+        """
         k = np.asarray(k, dtype=np.float64)
         if domain == "integer":
             return self._checked(k)
@@ -56,8 +80,8 @@ class Cost:
             q = self.exponent
             if q == 2.0:
                 return np.asarray(step**2 * (k * k + 1.0 / 12.0), dtype=np.float64)
-            # ∫ over the bin: lower^(q+1)·((upper/lower)^(q+1) − 1), as expm1 because the plain difference loses a factor k of
-            # accuracy; bin 0 is two half-bins.
+            # ∫ over the bin: lower^(q+1)·((upper/lower)^(q+1) − 1), as expm1 because the plain
+            # difference loses a factor k of accuracy; bin 0 is two half-bins.
             lower = np.abs(k - 0.5)
             bins = lower ** (q + 1) * np.where(
                 k == 0, 2.0, np.expm1((q + 1) * np.log1p(1.0 / lower))
@@ -68,7 +92,17 @@ class Cost:
         return np.asarray(self._checked(points) @ (0.5 * _WEIGHTS), dtype=np.float64)
 
     def per_shell(self, last: int, dimension: int, step: float, domain: str) -> Floats:
-        """E[c(one coordinate) | shell k] for k = 0, …, last."""
+        """The average cost of one answer on each shell of a joint law.
+
+        Args:
+            last: The last shell.
+            dimension: Answers of the joint law.
+            step: Width of a bin, in the units of the answers.
+            domain: "real" for bins, "integer" for points.
+
+        Returns:
+            E[c(one coordinate) | shell k] for k = 0, …, `last`.
+        """
         k = np.arange(last + 1)
         average = self.average(k, step, domain)
         if dimension == 1:
@@ -85,7 +119,8 @@ class Cost:
         return Cost(self.name, lambda x: self.function(step * x), self.growth), budget
 
     def over_blocks(self, size: int) -> Cost:
-        """The cost in blocks of an odd number of integers around the multiples of `size`: k ↦ the average over block |k|."""
+        """The cost in blocks of an odd number of integers around the multiples of `size`: k ↦ the
+        average over block |k|."""
         if size == 1:
             return self
         name, half = f"{self.name} over {size} integers", size // 2
@@ -107,18 +142,19 @@ class Cost:
         return Cost(name, average, self.growth)
 
     def radius(self, budget: float) -> float:
-        """About the R for which noise that is uniform on [−R, R] costs `budget`; inf where none does, for a bounded cost.
+        """About the R for which noise that is uniform on [−R, R] costs `budget`; inf where none
+        does, for a bounded cost.
 
-        It is the size of the laws of that cost whatever c is, where √budget would do for the quadratic cost alone: R = √3·σ there.
+        It is the size of the laws of that cost whatever c is, where √budget would do for the
+        quadratic cost alone: R = √3·σ there.
         """
         if self.exponent is not None:
             return float(((self.exponent + 1.0) * budget) ** (1.0 / self.exponent))
 
         def is_dear(radius: float) -> bool:
             average = float(_SHARES @ self._checked(np.asarray(radius * _PLACES, dtype=np.float64)))
-            return (
-                average * (1.0 - 1e-14) >= budget
-            )  # what rounding adds makes no bounded cost reach its bound
+            # What rounding adds makes no bounded cost reach its bound.
+            return average * (1.0 - 1e-14) >= budget
 
         low = high = 1.0
         while not is_dear(high):
@@ -144,25 +180,71 @@ class Cost:
 
 
 def power(exponent: float) -> Cost:
-    """|z|^exponent, exponent > 0."""
+    """|z|^exponent.
+
+    Args:
+        exponent: Above 0.
+
+    Returns:
+        The cost.
+
+    Raises:
+        InvalidParameterError: the exponent is not above 0.
+
+    Example:
+        >>> power(4.0).of(2.0)
+        16.0
+    """
     q = positive("exponent", exponent)
     return Cost(f"|z|^{q:g}", lambda z: np.abs(z) ** q, q, q)
 
 
 def quadratic() -> Cost:
-    """z²: the mean squared error, the paper's cost."""
+    """z²: the mean squared error, the paper's cost.
+
+    Returns:
+        The cost.
+
+    Example:
+        >>> quadratic().of(3.0)
+        9.0
+    """
     return power(2.0)
 
 
 def absolute() -> Cost:
-    """|z|: the mean absolute error."""
+    """|z|: the mean absolute error.
+
+    Returns:
+        The cost.
+
+    Example:
+        >>> absolute().of(-3.0)
+        3.0
+    """
     return power(1.0)
 
 
 def custom(function: Callable[[Floats], Floats], growth: float, name: str = "custom") -> Cost:
-    """A user's own cost: vectorised, symmetric, ≥ 0, and growing no faster than |z|^growth once |z| is large.
+    """A user's own cost.
 
-    On the real line a bin is averaged with 16 Gauss–Legendre points: exact for smooth costs; put kinks on bin edges or at 0.
+    On the real line a bin is averaged with 16 Gauss–Legendre points: exact for smooth costs; put
+    kinks on bin edges or at 0.
+
+    Args:
+        function: From an array of noise to its cost, element by element; symmetric and ≥ 0.
+        growth: The cost grows no faster than |z|^growth once |z| is large.
+        name: What it is called in messages.
+
+    Returns:
+        The cost.
+
+    Raises:
+        InvalidParameterError: the function is not symmetric, negative or not finite somewhere.
+
+    Example:
+        >>> custom(lambda z: np.log1p(np.abs(z)), growth=1.0, name="log").of(0.0)
+        0.0
     """
     probe = np.array([0.25, 1.0, 3.0])
     cost = Cost(name, function, non_negative("growth", growth))

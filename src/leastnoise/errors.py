@@ -10,6 +10,7 @@ LeastNoiseError
 ├── PlanError               a release plan lacks a declaration        (also a ValueError)
 ├── EngineError             the data engine failed; nothing is shown  (also a RuntimeError)
 ├── LedgerError             the ledger cannot be used as asked        (also a RuntimeError)
+├── SeriesError             no answer can come from a kept draw       (also a RuntimeError)
 └── BudgetExceededError     a release would overspend its budget      (also a RuntimeError)
 """
 
@@ -17,19 +18,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.digits import above, below
-from leastnoise.texts import fault, shown
+from leastnoise.text.characters import fault, shown
+from leastnoise.text.numbers import above, below
+
+Choice = TypeVar("Choice", bound=str)
 
 
 class LeastNoiseError(Exception):
     """The root: catch this to catch everything the package raises on purpose.
 
-    What a message quotes cannot forge what a terminal shows: it is written by the rule of `texts`.
+    What a message quotes cannot forge what a terminal shows: it is written by the rule
+    of `leastnoise.text.characters`.
     """
 
     def __init__(self, *arguments: object) -> None:
@@ -37,7 +41,14 @@ class LeastNoiseError(Exception):
 
 
 class InvalidParameterError(LeastNoiseError, ValueError):
-    """An argument is outside its range. The message reads "Expected name=value <what was expected>."."""
+    """An argument is outside its range. The message reads "Expected name=value <what
+    was expected>.".
+
+    Attributes:
+        name: The argument.
+        value: What was given.
+        expected: What was expected, "in (0, 1)" for instance.
+    """
 
     def __init__(self, name: str, value: Any, expected: str) -> None:
         super().__init__(f"Expected {name}={_shown(value)} {expected}.")
@@ -46,7 +57,8 @@ class InvalidParameterError(LeastNoiseError, ValueError):
         self.expected = expected
 
     def __reduce__(self) -> tuple[type[InvalidParameterError], tuple[str, Any, str]]:
-        # The default would call the class with the message alone: an error raised in a worker process would not come back.
+        # The default would call the class with the message alone: an error raised in a
+        # worker process would not come back.
         return type(self), (self.name, self.value, self.expected)
 
 
@@ -55,11 +67,9 @@ def _shown(value: Any) -> str:
     try:
         return repr(value)
     except ValueError:
-        return (
-            f"<an integer of {value.bit_length()} bits>"
-            if isinstance(value, int)
-            else f"<a {type(value).__name__}>"
-        )
+        if isinstance(value, int):
+            return f"<an integer of {value.bit_length()} bits>"
+        return f"<a {type(value).__name__}>"
 
 
 class InvalidFileError(LeastNoiseError, ValueError):
@@ -83,7 +93,8 @@ class DesignError(LeastNoiseError, ArithmeticError):
 
 
 class PlanError(LeastNoiseError, ValueError):
-    """A release plan lacks a declaration, contradicts itself, or does not fit the schema of its table."""
+    """A release plan lacks a declaration, contradicts itself, or does not fit the
+    schema of its table."""
 
 
 class EngineError(LeastNoiseError, RuntimeError):
@@ -91,13 +102,23 @@ class EngineError(LeastNoiseError, RuntimeError):
 
 
 class LedgerError(LeastNoiseError, RuntimeError):
-    """The ledger is damaged, locked, read-only, or does not know what was asked for; nothing was written."""
+    """The ledger is damaged, locked, read-only, or does not know what was asked for;
+    nothing was written."""
+
+
+class SeriesError(LeastNoiseError, RuntimeError):
+    """A series of answers is used up, damaged, a copy, or not the caller's; nothing is answered."""
 
 
 class BudgetExceededError(LeastNoiseError, RuntimeError):
     """A release would overspend the budget of its data set; it was refused and nothing was written.
 
-    `budget`, `spent` (before) and `asked` (what it would come to) are ε at the δ of the data set.
+    Attributes:
+        dataset: The data set.
+        budget: ε that may be spent at the δ of the data set.
+        spent: ε spent before.
+        asked: ε that the release would have come to; inf where none would hold.
+        advice: What can be released instead, a sentence, or "".
     """
 
     def __init__(
@@ -109,8 +130,8 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
             else "with it no epsilon would hold at its delta"
         )
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of {below(budget, 6)} and {more}."
-            + (f" {advice}" if advice else "")
+            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of "
+            f"{below(budget, 6)} and {more}." + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
         self.budget = budget
@@ -123,7 +144,8 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
 
 
 def real_number(name: str, value: Any) -> float:
-    """`value` as a finite float, or an InvalidParameterError; neither a truth value nor text nor an array of one is a number."""
+    """`value` as a finite float, or an InvalidParameterError; neither a truth value nor
+    text nor an array of one is a number."""
     if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or (
         isinstance(value, np.ndarray) and value.ndim
     ):
@@ -165,15 +187,15 @@ def positive(name: str, value: Any) -> float:
 
 
 def at_least(name: str, value: Any) -> float:
-    """`value` as the least finite float > 0 that is not below it: how far an answer may move is never rounded down."""
+    """`value` as the least finite float > 0 that is not below it: how far an answer may
+    move is never rounded down."""
     number = positive(name, value)
-    plain = value[()] if isinstance(value, np.ndarray) else value
+    plain: Any = value[()] if isinstance(value, np.ndarray) else value
     plain = int(plain) if isinstance(plain, np.integer) else plain
-    ratio = (
-        plain.as_integer_ratio()
-        if hasattr(plain, "as_integer_ratio")
-        else number.as_integer_ratio()
-    )
+    try:
+        ratio = plain.as_integer_ratio()
+    except AttributeError:
+        ratio = number.as_integer_ratio()
     return number if Fraction(number) >= Fraction(*ratio) else math.nextafter(number, math.inf)
 
 
@@ -204,7 +226,8 @@ def positive_integer(name: str, value: Any) -> int:
 def plain_text(
     name: str, value: Any, most: int, *, empty: bool = False, lines: bool = False
 ) -> str:
-    """`value` as a text of at most `most` letters, all of which can be seen; see `texts`."""
+    """`value` as a text of at most `most` letters, all of which can be seen; see
+    `leastnoise.text.characters`."""
     if not isinstance(value, str) or not (value or empty) or len(value) > most:
         raise InvalidParameterError(
             name, value, f"to be text of {0 if empty else 1} to {most} characters"
@@ -217,10 +240,10 @@ def plain_text(
     return value
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def one_of(name: str, value: Any, choices: tuple[Choice, ...]) -> Choice:
     """`value` as one of the listed words."""
     if not isinstance(value, str) or value not in choices:
         raise InvalidParameterError(
             name, value, "to be one of " + ", ".join(repr(choice) for choice in choices)
         )
-    return str(value)
+    return cast(Choice, str(value))

@@ -1,4 +1,4 @@
-"""Batches: joint noise, blocks, independent noise, and which of them wins."""
+"""Batches: joint noise, independent noise, and which of them wins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from leastnoise import (
     gaussian,
     sphere,
 )
-from leastnoise.designer.batches import Split, plain_epsilon, splits
 
 DELTA = 1e-6
 
@@ -102,28 +101,6 @@ def test_a_batch_beyond_the_solver_is_served_otherwise():
     assert best.epsilon < 25.6
 
 
-def test_splits_cover_the_batch():
-    for batch, touched in ((2, 2), (7, 3), (100, 100), (100, 5)):
-        options = splits(batch, touched)
-        assert options[0] == Split(1, batch, min(touched, batch))
-        assert options[-1] == Split(batch, 1, 1)
-        for split in options:
-            assert split.size * split.blocks >= batch
-            assert split.size * (split.blocks - 1) < batch
-            assert 1 <= split.touched <= min(touched, split.blocks)
-
-
-def test_plain_epsilon_is_that_of_the_best_plain_law():
-    found = plain_epsilon(
-        Split(10, 2, 2), sigma=8.0, sensitivity=1.0, delta=DELTA, compositions=1, domain="real"
-    )
-    laws = [
-        PrivacyLoss.of(law, 1.0).compose(2).epsilon(DELTA)
-        for law in (cube(8.0, 10), sphere(8.0, 10))
-    ]
-    assert found == pytest.approx(min(laws), rel=1e-12)
-
-
 def test_calibrated_batch():
     best = design(delta=DELTA, epsilon=1.0, batch=10)
     assert 0.9999 <= best.epsilon <= 1.0
@@ -146,7 +123,8 @@ def test_a_joint_design_is_sampled_with_its_variance():
     draws = np.asarray(law.sample(200_000))
     assert draws.shape == (200_000, 4)
     assert draws.dtype.kind == "i"
-    # 800,000 numbers: the sample variance of one coordinate has a relative deviation of about 0.4 %.
+    # 800,000 numbers: the sample variance of one coordinate has a relative deviation of about 0.4
+    # %.
     assert draws.var() == pytest.approx(64.0, rel=0.03)
     assert abs(draws.mean()) < 0.1
 

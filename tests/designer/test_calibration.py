@@ -9,7 +9,9 @@ import pytest
 
 from leastnoise import DesignError, InvalidParameterError, PrivacyLoss, design, gaussian
 from leastnoise import cost as costs
-from leastnoise.designer import candidates, single, tight
+from leastnoise.designer import tight
+from leastnoise.designer.calibrate import least_sigma
+from leastnoise.solver import descent, linear
 
 
 def least_gaussian(epsilon: float, delta: float, releases: int) -> float:
@@ -84,6 +86,16 @@ def test_calibration_undoes_design() -> None:
     )
 
 
+@pytest.mark.parametrize("start", [None, 30.0, 10_000.0])
+def test_an_epsilon_of_zero_is_a_target_too(start: float | None) -> None:
+    """Where δ alone is enough: 2Φ(1/2σ) − 1 = δ for the Gaussian law."""
+    use: dict[str, Any] = {"sensitivity": 1.0, "delta": 0.01, "draws": 1}
+    found = least_sigma(gaussian, 0.0, (10.0, 20_000.0), start=start, **use)
+    assert found == pytest.approx(39.893, rel=2e-3)
+    assert found is not None
+    assert PrivacyLoss.of(gaussian(found), 1.0).epsilon(0.01) == 0.0
+
+
 def test_an_epsilon_too_small_says_what_can_be_had() -> None:
     with pytest.raises(
         DesignError, match=r"epsilon=1e-05 to be at least 0\.00\d+, what the largest sigma, 4000"
@@ -108,7 +120,8 @@ def test_bad_epsilon(epsilon: Any) -> None:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[dict[str, Any]]:
-    """The keyword arguments of every call from now on, the first positional one among them as "first"."""
+    """The keyword arguments of every call from now on, the first positional one among them as
+    "first"."""
     calls: list[dict[str, Any]] = []
     original = getattr(module, name)
 
@@ -125,7 +138,7 @@ def test_one_joint_release_takes_one_linear_program(
     delta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It took four for each of three to six sigmas."""
-    programs = counted(monkeypatch, single, "linprog")
+    programs = counted(monkeypatch, linear, "linprog")
     best = design(delta=delta, epsilon=0.01, batch=2)
     assert len(programs) == 1
     assert 0.01 * (1.0 - 1e-4) <= best.epsilon <= 0.01
@@ -133,8 +146,9 @@ def test_one_joint_release_takes_one_linear_program(
 
 
 def test_independent_noise_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten answers at δ = 0.25: the law of one answer was looked for at each of three sigmas, two of them the same."""
-    searches = counted(monkeypatch, candidates, "best_tight")
+    """Ten answers at δ = 0.25: the law of one answer was looked for at each of three sigmas, two of
+    them the same."""
+    searches = counted(monkeypatch, tight, "best_tight")
     best = design(delta=0.25, epsilon=0.1, batch=10)
     assert best.noise.dimension == 1
     assert best.origin == "optimised"
@@ -146,8 +160,9 @@ def test_independent_noise_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -
 def test_the_sphere_is_calibrated_without_descent_of_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Sixty answers: joint noise on the lattice needs twice the noise, and descent on it took half of the time."""
-    descents = counted(monkeypatch, tight, "descend")
+    """Sixty answers: joint noise on the lattice needs twice the noise, and descent on it took half
+    of the time."""
+    descents = counted(monkeypatch, descent, "descend")
     best = design(delta=0.01, epsilon=3.0, batch=60)
     assert best.origin == "sphere"
     assert best.sigma < 6.3046

@@ -1,4 +1,5 @@
-"""`design` at a given sigma: the bars it must meet, never worse than a rival, and what it refuses."""
+"""`design` at a given sigma: the bars it must meet, never worse than a rival, and what
+it refuses."""
 
 from __future__ import annotations
 
@@ -25,10 +26,9 @@ from leastnoise import (
     staircase,
 )
 from leastnoise import cost as costs
-from leastnoise.designer.design import Design
-from leastnoise.designer.rivals import expected_cost
-from leastnoise.lattice import LatticeNoise
-from leastnoise.noise import Noise
+from leastnoise.designer.result import Design
+from leastnoise.laws.base import Noise
+from leastnoise.laws.lattice import LatticeNoise
 
 
 def judged(noise: Noise, sensitivity: float, releases: int, delta: float) -> float:
@@ -76,7 +76,8 @@ def test_integers_cost_almost_nothing() -> None:
 
 
 def test_moments_rule_finds_the_joint_optimum() -> None:
-    """σ = 4, N_c = 20, m = 20: 6.123906 at the order 7.264, where the published descent stalls at 6.226."""
+    """σ = 4, N_c = 20, m = 20: 6.123906 at the order 7.264, where the published descent stalls at
+    6.226."""
     best = design(delta=1e-6, sigma=4.0, compositions=20, objective="renyi", step=0.05)
     holds(best)
     assert best.moments_epsilon == pytest.approx(6.123906, abs=1e-6)
@@ -85,7 +86,8 @@ def test_moments_rule_finds_the_joint_optimum() -> None:
     assert best.epsilon < best.moments_epsilon
 
 
-# A spread of the grid the benchmark runs whole, and a few with a large δ, where the best law of one release ends early.
+# A spread of the grid the benchmark runs whole, and a few with a large δ, where the best law of one
+# release ends early.
 CELLS = [
     (0.5, 1, 1e-6),
     (0.5, 8, 1e-9),
@@ -230,7 +232,7 @@ def test_a_large_integer_sensitivity_without_an_odd_divisor_still_works() -> Non
 def test_other_costs(cost: costs.Cost, domain: Any) -> None:
     best = design(delta=1e-6, sigma=4.0, compositions=8, cost=cost, domain=domain)
     holds(best)
-    assert expected_cost(best.noise, cost) == pytest.approx(
+    assert best.noise.expected_cost(cost) == pytest.approx(
         float(cost.function(np.array(4.0))), rel=1e-9
     )
     assert len(best.rivals) >= 3

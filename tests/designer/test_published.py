@@ -13,7 +13,7 @@ from leastnoise.designer.published import (
     PublishedState,
     _descent_step,
     _MomentsAccountant,
-    _Program,
+    _PaperProgram,
     _worst,
     initialize,
     optimize,
@@ -21,8 +21,9 @@ from leastnoise.designer.published import (
 )
 from leastnoise.errors import DesignError, InvalidParameterError
 
-# σ = 4, N_c = 20, δ = 1e-6, m = 20, N = 1600, r = 0.9999: the least moments-accountant ε over all laws and orders, and
-# the least divergence at order 5.95 (both certified to 1e-8 by a second-order solver).
+# σ = 4, N_c = 20, δ = 1e-6, m = 20, N = 1600, r = 0.9999: the least moments-accountant ε over all
+# laws and orders, and the least divergence at order 5.95 (both certified to 1e-8 by a second-order
+# solver).
 FIGURE_3 = {"delta": 1e-6, "compositions": 20, "sigma": 4.0}
 FIGURE_3_OPTIMUM = 6.123906
 FIGURE_3_DIVERGENCE = 0.17012885796
@@ -46,7 +47,7 @@ def theorem_3_6(p, r, order, t):
     return total + p[n] ** (one - order) * r ** (-n * (one - order)) * left
 
 
-def rough_law(program: _Program, seed: int = 5) -> np.ndarray:
+def rough_law(program: _PaperProgram, seed: int = 5) -> np.ndarray:
     """A law without symmetry of any other kind, so that a wrong index shows."""
     k = np.arange(program.mass.size)
     weights = np.exp(-0.3 * k) * np.random.default_rng(seed).uniform(0.5, 1.5, k.size)
@@ -57,10 +58,10 @@ def exact(p: np.ndarray) -> list[mpmath.mpf]:
     return [mpmath.mpf(float(x)) for x in p]
 
 
-def small_program(m: int = 4, n: int = 11, r: float = 0.8, domain: str = "real") -> _Program:
+def small_program(m: int = 4, n: int = 11, r: float = 0.8, domain: str = "real") -> _PaperProgram:
     step = 1.0 / m if domain == "real" else 1.0
     settings = PublishedSettings(last=n, tail_ratio=r, step=step)
-    return _Program.of(1.0 if domain == "real" else float(m), settings, domain)
+    return _PaperProgram.of(1.0 if domain == "real" else float(m), settings, domain)
 
 
 @pytest.mark.parametrize("order", [1.006, 2.0, 7.5])
@@ -129,7 +130,8 @@ def test_moments_formula_and_its_derivatives():
 
 def test_newton_step_that_breaks_is_replaced():
     accountant = _MomentsAccountant(1, 1.0)
-    # Λ = 10, Λ' = 20, Λ'' = 0 at α = 2: γ' = 9, γ'' = −18; and Λ'' = 20: γ'' = 2, a step to 2 − 4.5.
+    # Λ = 10, Λ' = 20, Λ'' = 0 at α = 2: γ' = 9, γ'' = −18; and Λ'' = 20: γ'' = 2, a step to 2 −
+    # 4.5.
     assert accountant.derivatives(2.0, 10.0, 20.0, 0.0) == (9.0, -18.0)
     assert accountant.newton_order(2.0, 10.0, 20.0, 0.0) == 2.0
     assert accountant.newton_order(2.0, 10.0, 20.0, 20.0) == 1.5
@@ -173,7 +175,7 @@ def test_algorithm_2(sigma, sensitivity, domain, settings):
         assert np.sum(law[n:]) == pytest.approx(tail_mass, rel=1e-6)
 
 
-def literal_step(program: _Program, p: np.ndarray, order: float) -> np.ndarray:
+def literal_step(program: _PaperProgram, p: np.ndarray, order: float) -> np.ndarray:
     """Lines 4–19 of Alg. 3 with all maxima, B⁺ by the formula, and g_min lowered along the way."""
     g = np.exp(program.log_objectives(p, order))
     worst = _worst(g)
@@ -207,7 +209,7 @@ def literal_step(program: _Program, p: np.ndarray, order: float) -> np.ndarray:
 )
 def test_descent_step_is_the_literal_one(sigma, order, ripple):
     settings = PublishedSettings(last=60, step=0.2, tail_ratio=0.95)
-    program = _Program.of(1.0, settings, "real")
+    program = _PaperProgram.of(1.0, settings, "real")
     # A ripple of period s makes shifts below s the worst, and several of them compete.
     p = initialize(sigma, 1.0, settings) * (1.0 + ripple * np.cos(2 * np.pi * np.arange(61) / 5))
     shifts = set()
@@ -232,7 +234,7 @@ def test_iterates_stay_feasible_and_descend(domain, every):
     settings = PublishedSettings(
         iterations=150, renyi_update_every=every, last=90, step=step, tail_ratio=0.99
     )
-    program = _Program.of(sensitivity, settings, domain)
+    program = _PaperProgram.of(sensitivity, settings, domain)
     seen: list[PublishedState] = []
 
     def callback(k, state):
@@ -285,7 +287,8 @@ def test_known_stall_of_the_moments_rule():
     settings = PublishedSettings(iterations=8_000, renyi_update_every=10, last=1_600, step=0.05)
     history = published_noise(**FIGURE_3, settings=settings).history
     assert history.moments_epsilon[0] == pytest.approx(6.502016, abs=2e-6)
-    # The path depends on rounding: a change in the last digit of the projection moves the end by 0.01.
+    # The path depends on rounding: a change in the last digit of the projection moves the end by
+    # 0.01.
     assert 6.28 < history.moments_epsilon[300] < 6.35  # measured 6.31850
     assert 6.19 < history.moments_epsilon[-1] < 6.25  # measured 6.226282
     assert np.min(history.moments_epsilon) > FIGURE_3_OPTIMUM
@@ -362,7 +365,8 @@ def test_callback_ends_the_descent():
 
 
 def test_stationary_law_stays():
-    # Two free bins and two constraints leave one point: the projected gradient is rounding, and no step improves.
+    # Two free bins and two constraints leave one point: the projected gradient is rounding, and no
+    # step improves.
     settings = PublishedSettings(
         iterations=10, renyi_update_every=None, last=1, step=1.0, tail_ratio=0.5
     )

@@ -10,8 +10,9 @@ from scipy.integrate import quad
 
 from leastnoise import PrivacyLoss, cactus, gaussian, laplace, renyi_divergence
 from leastnoise import cost as costs
-from leastnoise.designer.rivals import at_cost, expected_cost, known_laws, rivals
-from leastnoise.noise import Domain
+from leastnoise.designer.request import Request
+from leastnoise.designer.rivals import at_cost, known_laws, rivals
+from leastnoise.laws.base import Domain
 
 
 @pytest.mark.parametrize(
@@ -31,14 +32,15 @@ def test_every_rival_is_there_at_the_same_deviation(
     domain: Domain, batch: int, names: set[str]
 ) -> None:
     found = rivals(
-        sigma=6.0,
-        sensitivity=2.0,
-        delta=1e-6,
-        compositions=4,
-        batch=batch,
-        touched=batch,
-        domain=domain,
-        cost=costs.quadratic(),
+        Request.of(
+            sensitivity=2.0,
+            delta=1e-6,
+            compositions=4,
+            batch=batch,
+            touched=batch,
+            domain=domain,
+        ),
+        6.0,
     )
     assert {rival.name for rival in found} >= names
     assert [rival.epsilon for rival in found] == sorted(rival.epsilon for rival in found)
@@ -53,14 +55,15 @@ def test_values_of_the_paper() -> None:
     found = {
         rival.name: rival.epsilon
         for rival in rivals(
-            sigma=8.0,
-            sensitivity=1.0,
-            delta=1e-6,
-            compositions=10,
-            batch=1,
-            touched=1,
-            domain="real",
-            cost=costs.quadratic(),
+            Request.of(
+                sensitivity=1.0,
+                delta=1e-6,
+                compositions=10,
+                batch=1,
+                touched=1,
+                domain="real",
+            ),
+            8.0,
         )
     }
     assert found["Gaussian"] == pytest.approx(1.742964, abs=2e-6)
@@ -74,7 +77,7 @@ def test_rivals_at_another_cost(cost: costs.Cost) -> None:
     target = float(cost.function(np.array(4.0)))
     for name, build, _ in known_laws(1.0, 1, "real"):
         noise = at_cost(build, 4.0, cost)
-        assert expected_cost(noise, cost) == pytest.approx(
+        assert noise.expected_cost(cost) == pytest.approx(
             target, rel=1e-4 if name in ("Cactus", "Staircase") else 1e-9
         )
 
@@ -97,20 +100,21 @@ def test_expected_cost_of_the_closed_forms() -> None:
                 120.0,
                 limit=200,
             )
-            assert expected_cost(noise, cost) == pytest.approx(value, rel=rel)
+            assert noise.expected_cost(cost) == pytest.approx(value, rel=rel)
 
 
 def test_a_law_that_cannot_be_built_is_left_out() -> None:
     """σ = 0.05 s: nothing raises, and what is left is judged."""
     found = rivals(
-        sigma=0.05,
-        sensitivity=1.0,
-        delta=1e-6,
-        compositions=1,
-        batch=1,
-        touched=1,
-        domain="real",
-        cost=costs.quadratic(),
+        Request.of(
+            sensitivity=1.0,
+            delta=1e-6,
+            compositions=1,
+            batch=1,
+            touched=1,
+            domain="real",
+        ),
+        0.05,
     )
     assert "Gaussian" in {rival.name for rival in found}
 

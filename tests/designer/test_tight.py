@@ -1,4 +1,5 @@
-"""Descent on the true ε, and the linear program of one release, against enumeration and an independent program."""
+"""Descent on the true ε, and the linear program of one release, against enumeration and an
+independent program."""
 
 from __future__ import annotations
 
@@ -10,26 +11,34 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.cost import quadratic
-from leastnoise.designer import candidates, single, tight
-from leastnoise.designer.candidates import Setting
-from leastnoise.designer.point import meet_constraints, spread
-from leastnoise.designer.problem import RenyiProblem, renyi_problem
-from leastnoise.designer.system import PairSystem, pair_system
+from leastnoise.designer.lattice_law import renyi_law
+from leastnoise.designer.request import LatticeRequest, Request
+from leastnoise.designer.tight import best_smooth, best_tight, descended, of_masses, stepped
 from leastnoise.errors import AccountingError
-from leastnoise.lattice import LatticeNoise
-from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.lattice.resolution import bins_of_design, block_size
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.solver import descent, linear
+from leastnoise.solver.frozen import frozen_point
+from leastnoise.solver.pairs import PairSystem, loss_table, pair_system
+from leastnoise.solver.point import meet_constraints, spread
+from leastnoise.solver.problem import RenyiProblem, renyi_problem
 
 pytestmark = pytest.mark.portable
 
 
-def setting(sigma: float, m: int, delta: float, releases: int, dimension: int = 1) -> Setting:
-    return Setting(dimension, m, "real", quadratic(), (sigma * m) ** 2, sigma, delta, releases)
+def setting(
+    sigma: float, m: int, delta: float, releases: int, dimension: int = 1
+) -> LatticeRequest:
+    return LatticeRequest(
+        dimension, m, "real", quadratic(), (sigma * m) ** 2, sigma, delta, releases
+    )
 
 
 def exact_delta(system: PairSystem, q: np.ndarray, epsilon: float, releases: int) -> float:
     """δ(ε) of the composed law by listing every tuple of losses, without a grid."""
-    table = tight.loss_table(system, q)
+    table = loss_table(system, q)
     total, log_p = np.zeros(1), np.zeros(1)
     for _ in range(releases):
         total, log_p = (
@@ -43,14 +52,15 @@ def exact_delta(system: PairSystem, q: np.ndarray, epsilon: float, releases: int
     ("releases", "dimension", "m"), [(1, 1, 3), (2, 1, 4), (3, 1, 3), (2, 2, 2)]
 )
 def test_gradient_is_that_of_the_composed_delta(releases: int, dimension: int, m: int) -> None:
-    """The frozen problem's relative gradient is 1/N of that of δ: central differences of the enumerated δ."""
+    """The frozen problem's relative gradient is 1/N of that of δ: central differences of the
+    enumerated δ."""
     problem = renyi_problem(
         shift=m, order=4.0, sigma=1.3 * m, dimension=dimension, last=8 * m, tail_ratio=0.8
     )
     system = pair_system(problem)
     q = meet_constraints(problem, problem.guess)
-    epsilon = tight.true_epsilon(system, q, 1e-3, releases)
-    frozen = tight._frozen_point(problem, system, q, epsilon, releases, 1e-3)
+    epsilon = descent.true_epsilon(system, q, 1e-3, releases)
+    frozen = frozen_point(problem, system, q, epsilon, releases, 1e-3)
     assert frozen is not None
     ours = frozen.point.gradients[0]
     value = exact_delta(system, q, epsilon, releases)
@@ -87,11 +97,11 @@ def test_descent_is_never_worse_than_its_start_and_stays_feasible(
     problem = setting(sigma, m, delta, releases).problem(10.0)
     system = pair_system(problem)
     for q in starts(problem):
-        before = tight.true_epsilon(system, q, delta, releases)
-        reached = tight.descend(problem, system, q, delta, releases)
+        before = descent.true_epsilon(system, q, delta, releases)
+        reached = descent.descend(problem, system, q, delta, releases)
         assert reached.epsilon <= before
         assert reached.epsilon == pytest.approx(
-            tight.true_epsilon(system, reached.q, delta, releases), rel=1e-12
+            descent.true_epsilon(system, reached.q, delta, releases), rel=1e-12
         )
         share = np.exp(problem.log_mass + reached.q)
         assert float(np.sum(share)) == pytest.approx(1.0, abs=1e-12)
@@ -100,10 +110,11 @@ def test_descent_is_never_worse_than_its_start_and_stays_feasible(
 
 
 def test_descent_forgets_where_it_started() -> None:
-    """σ = 8, ten releases: from three orders the same ε to 1e-6, below each of theirs by at least 2e-4."""
+    """σ = 8, ten releases: from three orders the same ε to 1e-6, below each of theirs by at least
+    2e-4."""
     case = setting(8.0, 4, 1e-6, 10)
-    begun = [candidates.renyi_candidate(case, order) for order in (9.0, 16.0, 24.0)]
-    ends = [candidates.descended(candidate, case).epsilon for candidate in begun]
+    begun = [renyi_law(case, order) for order in (9.0, 16.0, 24.0)]
+    ends = [descended(candidate, case).epsilon for candidate in begun]
     assert max(ends) < min(ends) * (1.0 + 1e-6)
     assert max(ends) <= min(candidate.epsilon for candidate in begun) * (1.0 - 2e-4)
 
@@ -115,18 +126,21 @@ def test_descent_forgets_where_it_started() -> None:
 def test_the_search_sees_what_the_judge_sees(
     sigma: float, m: int, releases: int, delta: float
 ) -> None:
-    """On its own grid: the judge's ε where that is below the one to beat, to the accuracy of the grid, and else that it is not."""
+    """On its own grid: the judge's ε where that is below the one to beat, to the accuracy of the
+    grid, and else that it is not."""
     problem = setting(sigma, m, delta, releases).problem(6.0)
     system = pair_system(problem)
     q = meet_constraints(problem, problem.guess)
-    exact = tight.true_epsilon(system, q, delta, releases)
-    least = tight.steep_epsilon(system, q, releases)
-    for settings, accuracy in ((tight.FINE, 1e-4), (tight.COARSE, 2e-3)):
+    exact = descent.true_epsilon(system, q, delta, releases)
+    least = descent.steep_epsilon(system, q, releases)
+    for settings, accuracy in ((descent.FINE, 1e-4), (descent.COARSE, 2e-3)):
         for factor in (1.01, 1.05, 1.3):
-            found = tight.lower_epsilon(system, q, delta, releases, factor * exact, least, settings)
+            found = descent.lower_epsilon(
+                system, q, delta, releases, factor * exact, least, settings
+            )
             assert found == pytest.approx(exact, abs=accuracy * max(exact, least))
         assert (
-            tight.lower_epsilon(system, q, delta, releases, 0.95 * exact, least, settings)
+            descent.lower_epsilon(system, q, delta, releases, 0.95 * exact, least, settings)
             == math.inf
         )
 
@@ -141,8 +155,8 @@ def test_a_law_the_judge_declines_counts_as_infinite(monkeypatch: pytest.MonkeyP
             raise error
 
         monkeypatch.setattr(PrivacyLoss, "epsilon", decline)
-        assert tight.true_epsilon(system, q, 1e-6, 5) == math.inf
-        reached = tight.descend(problem, system, q, 1e-6, 5)
+        assert descent.true_epsilon(system, q, 1e-6, 5) == math.inf
+        reached = descent.descend(problem, system, q, 1e-6, 5)
         assert reached.epsilon == math.inf
         assert reached.q is q
 
@@ -151,14 +165,15 @@ def test_no_descent_below_zero() -> None:
     problem = setting(40.0, 1, 0.1, 1).problem(8.0)
     system = pair_system(problem)
     q = meet_constraints(problem, problem.guess)
-    assert tight.descend(problem, system, q, 0.1, 1).epsilon == 0.0
+    assert descent.descend(problem, system, q, 0.1, 1).epsilon == 0.0
 
 
 # One release
 
 
 def least_delta(sigma: float, m: int, epsilon: float, reach: int) -> float:
-    """The least δ(ε) over symmetric non-increasing laws on −reach … reach, written out on the line, every shift a constraint."""
+    """The least δ(ε) over symmetric non-increasing laws on −reach … reach, written out on the line,
+    every shift a constraint."""
     points = np.arange(-reach, reach + 1)
     free, width = reach + 1, points.size + m
     rows, bounds = [], []
@@ -189,8 +204,9 @@ def least_delta(sigma: float, m: int, epsilon: float, reach: int) -> float:
 
 @pytest.mark.parametrize(("sigma", "m", "delta"), [(1.0, 6, 1e-2), (2.0, 4, 1e-3), (0.5, 8, 1e-2)])
 def test_one_release_is_solved_to_optimality(sigma: float, m: int, delta: float) -> None:
-    """No law of the lattice has a smaller δ at the ε reached, by a program that shares no code with ours."""
-    best = candidates.best_tight(setting(sigma, m, delta, 1))
+    """No law of the lattice has a smaller δ at the ε reached, by a program that shares no code with
+    ours."""
+    best = best_tight(setting(sigma, m, delta, 1))
     least = least_delta(sigma, m, best.epsilon, best.log_h.size + 2 * m)
     assert least == pytest.approx(delta, rel=1e-3)
 
@@ -203,8 +219,8 @@ def test_the_law_of_one_release_is_a_law(
     sigma: float, m: int, delta: float, dimension: int
 ) -> None:
     case = setting(sigma, m, delta, 1, dimension)
-    stairs = candidates.renyi_candidate(case, math.inf)
-    best = candidates.best_tight(case)
+    stairs = renyi_law(case, math.inf)
+    best = best_tight(case)
     assert best.epsilon < stairs.epsilon
     noise = LatticeNoise.from_log_weights(best.log_h, best.tail_ratio, dimension=dimension)
     assert noise.std == pytest.approx(sigma * m, rel=1e-12)
@@ -216,22 +232,23 @@ def test_the_law_of_one_release_is_a_law(
 
 
 def test_the_order_stops_where_optima_are_staircases() -> None:
-    """σ = s, two releases: saddle orders run away (5, 19, 62, …) and every solve is slower; the staircase is the answer."""
+    """σ = s, two releases: saddle orders run away (5, 19, 62, …) and every solve is slower; the
+    staircase is the answer."""
     case = setting(1.0, 12, 1e-6, 2)
-    stairs = candidates.renyi_candidate(case, math.inf)
-    smooth = candidates.best_smooth(case, stairs.optimum.divergence)
+    stairs = renyi_law(case, math.inf)
+    smooth = best_smooth(case, stairs.optimum.divergence)
     assert smooth is not None
     assert smooth.optimum.problem.order * stairs.optimum.divergence <= 15.0 * (1.0 + 1e-12)
-    assert candidates.best_tight(case).epsilon <= stairs.epsilon
+    assert best_tight(case).epsilon <= stairs.epsilon
 
 
 @pytest.mark.parametrize("ratio", [0.3, 0.5, 1.0, 2.0, 5.0])
 def test_aligned_bins_hold_the_best_staircase(ratio: float) -> None:
-    """On the aligned lattice the staircase is within 2e-5 of the one on a lattice 20 times finer."""
-    m = candidates.aligned_bins(ratio, 1, quadratic(), lambda m: (ratio * m) ** 2)
-    assert (
-        candidates.bins(ratio) <= m <= max(1.5 * candidates.bins(ratio), candidates.bins(ratio) + 2)
-    )
+    """On the aligned lattice the staircase is within 2e-5 of the one on a lattice 20
+    times finer."""
+    m = Request.of(delta=1e-6).on_lattice(ratio).shift
+    least = bins_of_design(ratio)
+    assert least <= m <= max(1.5 * least, least + 2)
     ours, fine = (setting(ratio, k, 1e-6, 1).problem(math.inf) for k in (m, 20 * m))
     losses = [
         float(np.max(problem.guess[: -problem.shift] - problem.guess[problem.shift :]))
@@ -245,7 +262,7 @@ def test_aligned_bins_hold_the_best_staircase(ratio: float) -> None:
     [(8, 4, 1), (1000, 4, 125), (1000, 30, 25), (64, 4, 1), (999, 4, 111), (45, 4, 9)],
 )
 def test_blocks(shift: int, needed: int, block: int) -> None:
-    assert candidates.block_size(shift, needed) == block
+    assert block_size(shift, needed) == block
     for g in itertools.islice(itertools.count(1, 2), 500):
         if block > 1 and shift % g == 0 and shift // g >= needed:
             assert g <= block
@@ -255,23 +272,23 @@ def test_blocks(shift: int, needed: int, block: int) -> None:
 def test_the_least_budget_is_that_of_the_least_epsilon(
     dimension: int, sigma: float, m: int
 ) -> None:
-    """Both programs have the same optimum. With 60 answers there was none: inner shells have numbers the solver refuses."""
+    """Both programs have the same optimum. With 60 answers there was none: inner shells have
+    numbers the solver refuses."""
     case = setting(sigma, m, 0.01, 1, dimension)
-    stairs = candidates.renyi_candidate(case, math.inf)
+    stairs = renyi_law(case, math.inf)
     profile, epsilon = stairs.optimum.profile, 0.98 * stairs.epsilon
-    found = single.least_budget(stairs.problem, profile, epsilon, case.delta)
+    found = linear.least_budget(stairs.problem, profile, epsilon, case.delta)
     assert found is not None
     budget, masses = found
     assert float(np.sum(masses)) == pytest.approx(1.0, rel=1e-9)
     there = replace(case, budget=budget)
-    law = candidates.of_masses(masses, there)
-    stepped = candidates.stepped(there)
+    law = of_masses(masses, there)
     if law is None:
-        assert stepped.epsilon <= epsilon * (1.0 + 1e-4)
+        assert stepped(there).epsilon <= epsilon * (1.0 + 1e-4)
     else:
         assert law.epsilon <= epsilon * (1.0 + 1e-6)
-    moved = candidates.renyi_candidate(there, math.inf)
-    log_h = single.least_epsilon(
+    moved = renyi_law(there, math.inf)
+    log_h = linear.least_epsilon(
         moved.problem, moved.optimum.profile, moved.epsilon, case.delta, 0.01
     )
     assert log_h is not None

@@ -1,4 +1,5 @@
-"""Whole numbers do not lose to rounding: integer designs take the rounded law where it is better."""
+"""Whole numbers do not lose to rounding: integer designs take the rounded law where it
+is better."""
 
 from __future__ import annotations
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 
 from leastnoise import PrivacyLoss, design, sphere
-from leastnoise.ball import BallNoise
 from leastnoise.cost import Cost, absolute, quadratic
-from leastnoise.designer import whole
-from leastnoise.lattice import LatticeNoise
+from leastnoise.designer import whole_numbers as whole
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.sphere import BallNoise
 
 
 def test_sixty_counts_take_the_rounded_sphere() -> None:
@@ -29,7 +30,8 @@ def test_sixty_counts_take_the_rounded_sphere() -> None:
 
 
 def test_sixty_counts_at_sigma_eight() -> None:
-    """Was 4.435 against 4.289 for the sphere law of the real line; rounding adds 1/12 to the variance, and so 0.07 % of ε."""
+    """Was 4.435 against 4.289 for the sphere law of the real line; rounding adds 1/12 to the
+    variance, and so 0.07 % of ε."""
     best = design(delta=1e-6, sigma=8.0, batch=60, domain="integer")
     assert best.epsilon < 4.2921
     assert best.noise.std == pytest.approx(8.0, rel=1e-12)
@@ -48,7 +50,8 @@ def test_never_worse_than_the_rounded_sphere(batch: int, sigma: float) -> None:
 
 @pytest.mark.parametrize("setting", [{}, {"compositions": 5}, {"batch": 20}, {"batch": 60}])
 def test_integers_cost_no_more_than_rounding(setting: dict[str, Any]) -> None:
-    """At σ = 8: no more ε than the law of the real line that has the same variance once it is rounded."""
+    """At σ = 8: no more ε than the law of the real line that has the same variance once it is
+    rounded."""
     whole_numbers = design(delta=1e-6, sigma=8.0, domain="integer", **setting)
     real = design(delta=1e-6, sigma=math.sqrt(64.0 - 1.0 / 12.0), **setting)
     assert whole_numbers.epsilon <= real.epsilon * (1.0 + 2e-4)
@@ -79,7 +82,8 @@ def test_a_sensitivity_of_many_integers(sensitivity: int, sigma: float, composit
 
 @pytest.mark.parametrize("cost", [quadratic(), absolute()], ids=lambda cost: cost.name)
 def test_a_rounded_law_is_the_probability_of_each_integer(cost: Cost) -> None:
-    """P(k) = P(k − ½ < Z < k + ½) of a law with bins of 7.3, brought to the budget by a power that is nearly 1."""
+    """P(k) = P(k − ½ < Z < k + ½) of a law with bins of 7.3, brought to the budget by a power that
+    is nearly 1."""
     heights = np.array([-0.1 * k - 0.002 * k * k for k in range(90)])
     noise = LatticeNoise.from_log_weights(heights, 0.7, step=7.3)
     exact = np.array([float(noise.ccdf(k - 0.5) - noise.ccdf(k + 0.5)) for k in range(3000)])

@@ -1,4 +1,5 @@
-"""The loss at any distance, against direct enumeration on the fine lattice; the endless law, against its own weights."""
+"""The loss at any distance, against direct enumeration on the fine lattice; the endless law,
+against its own weights."""
 
 import math
 from fractions import Fraction
@@ -19,13 +20,15 @@ from leastnoise import (
     staircase,
 )
 from leastnoise.errors import InvalidParameterError, UnsupportedError
-from leastnoise.interop import distance as distance_module
-from leastnoise.interop.distance import NO_LOSS, Use, as_distance, loss_at, sampleable
-from leastnoise.interop.endless import EndlessLaw, _successes
-from leastnoise.lattice import LatticeNoise
-from leastnoise.privacy.renyi import loss_divergence
-from leastnoise.privacy.tables import NOTHING_SHARED
-from leastnoise.sampling import InsecureSeededEntropy
+from leastnoise.interop.distance import IntendedUse, as_distance, loss_at
+from leastnoise.interop.untruncated import UntruncatedLaw, _successes
+from leastnoise.laws.classic import lattice_form
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.losses import distance as distance_module
+from leastnoise.losses.distance import NO_LOSS
+from leastnoise.losses.lattice import NOTHING_SHARED
+from leastnoise.sampling import InsecureSeededEntropy, release
+from reference import units
 
 EPSILONS = np.linspace(-1.0, 4.0, 60)
 PLACES = 1 << 16
@@ -105,7 +108,8 @@ def test_far_beyond_the_support_everything_is_revealed():
 
 
 def test_ball_law_is_judged_in_whole_pitches_rounded_up():
-    """Half a pitch less 2^-60 and 1 + half a pitch are rounded to places one pitch more than 1 apart."""
+    """Half a pitch less 2^-60 and 1 + half a pitch are rounded to places one pitch more than 1
+    apart."""
     law = sphere(8.0, 20, step=0.125)
     hair = loss_at(law, Fraction(math.nextafter(1.0, 2.0)))
     assert hair.largest > loss_at(law, Fraction(1)).largest * (1 + 1e-6)
@@ -119,17 +123,18 @@ def test_ball_law_is_judged_in_whole_pitches_rounded_up():
     ids=str,
 )
 def test_any_distance_is_judged_where_the_tail_has_no_end(noise):
-    """Beyond a million steps by the largest loss of one step, which for a geometric tail is exact."""
-    law = EndlessLaw.of(sampleable(noise, 1.0)).noise
+    """Beyond a million steps by the largest loss of one step, which for a geometric
+    tail is exact."""
+    law = UntruncatedLaw.of(lattice_form(noise, 1.0)).noise
     slope = -math.log(law.tail_ratio) / law.step
     for distance in (10**7, 10**9, 10**40):
         loss = loss_at(law, Fraction(distance))
         for order in (1.0, 2.0, 64.0):
-            assert loss_divergence(loss, order) >= slope * distance * (1 - 1e-6)
+            assert loss.divergence(order) >= slope * distance * (1 - 1e-6)
             if distance < 10**40:  # there the allowance for rounding is all there is
-                assert loss_divergence(loss, order) <= loss_at(
-                    law, Fraction(1)
-                ).largest * distance * (1 + 1e-3)
+                assert loss.divergence(order) <= loss_at(law, Fraction(1)).largest * distance * (
+                    1 + 1e-3
+                )
     assert loss_at(law, Fraction(10**300)) is NOTHING_SHARED
     judged, bound = (
         loss_at(law, Fraction(3)),
@@ -137,7 +142,7 @@ def test_any_distance_is_judged_where_the_tail_has_no_end(noise):
     )
     assert np.all(bound.profile(EPSILONS) >= judged.profile(EPSILONS) * (1 - 1e-9))
     for order in (1.0, 1.5, 8.0):
-        assert loss_divergence(bound, order) >= loss_divergence(judged, order)
+        assert bound.divergence(order) >= judged.divergence(order)
 
 
 @pytest.mark.parametrize("value", [-1, math.nan, True, "1", None])
@@ -153,11 +158,11 @@ def test_distances_are_exact():
 
 
 def test_use_of_a_bare_law_needs_a_delta():
-    assert Use.of(gaussian(3.0), delta=1e-6).stated_delta == 1e-6
+    assert IntendedUse.of(gaussian(3.0), delta=1e-6).stated_delta == 1e-6
     with pytest.raises(InvalidParameterError, match="delta"):
-        Use.of(gaussian(3.0)).sampled(1)
+        IntendedUse.of(gaussian(3.0)).drawn(1)
     with pytest.raises(InvalidParameterError, match="law"):
-        Use.of("gaussian")
+        IntendedUse.of("gaussian")
 
 
 # The endless law
@@ -167,10 +172,10 @@ def test_use_of_a_bare_law_needs_a_delta():
     "noise", [discrete_laplace(4.0), laplace(3.0), gaussian(2.0), staircase(3.0)], ids=str
 )
 def test_endless_law_is_what_it_draws(noise):
-    law = EndlessLaw.of(sampleable(noise, 1.0))
+    law = UntruncatedLaw.of(lattice_form(noise, 1.0))
     n, total = law.last, 1 << 128
     assert sum(law.weights) == total
-    assert law._table.units() == dict(
+    assert units(law._table) == dict(
         zip([*range(-n, n + 1), -n - 1, n + 1], law.weights, strict=True)
     )
     pmf = law.noise.pmf(np.arange(-n, n + 1))
@@ -179,16 +184,16 @@ def test_endless_law_is_what_it_draws(noise):
     assert law.weights[-1] / total == pytest.approx(tail, rel=1e-14)
     for order in (1.5, 4.0):
         assert renyi_divergence(law.noise, order) == pytest.approx(
-            renyi_divergence(sampleable(noise, 1.0), order), rel=1e-6
+            renyi_divergence(lattice_form(noise, 1.0), order), rel=1e-6
         )
-    assert renyi_divergence(law.noise, 16.0) <= renyi_divergence(sampleable(noise, 1.0), 16.0) * (
+    assert renyi_divergence(law.noise, 16.0) <= renyi_divergence(lattice_form(noise, 1.0), 16.0) * (
         1 + 1e-6
     )
 
 
 def test_endless_draws_follow_the_law():
     """A tail of a fifth of the mass, so that it is drawn often; chi-square with 40 cells."""
-    law = EndlessLaw.of(discrete_laplace(6.0), tail=0.2)
+    law = UntruncatedLaw.of(discrete_laplace(6.0), tail=0.2)
     count = 40_000
     drawn = law.bins(count, InsecureSeededEntropy(11))
     inside = np.arange(-19, 20)
@@ -203,8 +208,8 @@ def test_endless_draws_follow_the_law():
 
 
 def test_endless_release_keeps_the_public_lattice():
-    law = EndlessLaw.of(sampleable(laplace(3.0), 1.0))
-    drawn = law.release([1.0, 2.5, -7.0], InsecureSeededEntropy(1), not_private=True)
+    law = UntruncatedLaw.of(lattice_form(laplace(3.0), 1.0))
+    drawn = release(law, [1.0, 2.5, -7.0], entropy=InsecureSeededEntropy(1), not_private=True)
     assert drawn.entropy.startswith("INSECURE")
     assert np.all(drawn.integers % 2 == 1)
     assert np.all(np.abs(drawn.floats() - [1.0, 2.5, -7.0]) < 100.0)
@@ -227,8 +232,9 @@ def test_bernoulli_of_a_float_is_exact():
 
 @pytest.mark.parametrize("fall", [0.3, 20.0, 38.0, 43.9])
 def test_steep_endless_law_is_judged_by_the_weights_that_are_drawn(fall):
-    """At e^-43.9 the tail is two units of 2^-128 that stand for 2.5: of order 1,000 that is 0.4 % of the divergence."""
-    law = EndlessLaw.of(LatticeNoise.from_weights([1.0], math.exp(-fall), domain="integer"))
+    """At e^-43.9 the tail is two units of 2^-128 that stand for 2.5: of order 1,000 that is 0.4 %
+    of the divergence."""
+    law = UntruncatedLaw.of(LatticeNoise.from_weights([1.0], math.exp(-fall), domain="integer"))
     mpmath = pytest.importorskip("mpmath")
     with mpmath.workprec(400):
         ratio = mpmath.mpf(law.noise.tail_ratio)
@@ -252,11 +258,11 @@ def test_steep_endless_law_is_judged_by_the_weights_that_are_drawn(fall):
                 exact_divergence, rel=1e-11
             )
     with pytest.raises(UnsupportedError, match="steep"):
-        EndlessLaw.of(LatticeNoise.from_weights([1.0], math.exp(-60.0), domain="integer"))
+        UntruncatedLaw.of(LatticeNoise.from_weights([1.0], math.exp(-60.0), domain="integer"))
 
 
 def test_endless_law_is_for_one_answer():
     with pytest.raises(UnsupportedError, match="one answer"):
-        EndlessLaw.of(cube(3.0, 4))
+        UntruncatedLaw.of(cube(3.0, 4))
     with pytest.raises(UnsupportedError, match="no probability"):
-        EndlessLaw.of(LatticeNoise.from_weights([1.0, 0.0, 1.0], None))
+        UntruncatedLaw.of(LatticeNoise.from_weights([1.0, 0.0, 1.0], None))

@@ -19,7 +19,7 @@ from leastnoise import (
 )
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.interop import dp_accounting as adapter
-from leastnoise.lattice import LatticeNoise
+from leastnoise.laws.lattice import LatticeNoise
 
 MISSING = "dp-accounting is not installed: pip install 'leastnoise[dp-accounting]'"
 dp_accounting = pytest.importorskip("dp_accounting", reason=MISSING)
@@ -78,7 +78,8 @@ def discrete_laplace_of(parameter):
 
 
 def test_a_budget_of_two_gaussians_and_a_batch(batch):
-    """One number by five ways: their distributions, their events, our loss, their loss in ours, both directions."""
+    """One number by five ways: their distributions, their events, our loss, their loss in ours,
+    both directions."""
     theirs = pld.from_gaussian_mechanism(5.0, use_connect_dots=True)
     event = dp_accounting.ComposedDpEvent(
         [
@@ -196,7 +197,8 @@ def test_replacing_a_person_is_twice_the_distance():
 
 
 def test_relation_must_be_theirs():
-    """dp-accounting takes any object; the text "REPLACE_ONE" would be accounted at half the distance."""
+    """dp-accounting takes any object; the text "REPLACE_ONE" would be accounted at half the
+    distance."""
     with pytest.raises(InvalidParameterError, match="neighboring_relation"):
         adapter.accountant("REPLACE_ONE")
 
@@ -216,7 +218,8 @@ def test_losses_narrower_than_the_interval(sigma):
 
 
 def test_replacing_a_person_who_touches_some_answers_is_refused():
-    """A heavy tail is worse moved twice by 1 (ε = 5.99) than once by 2 (4.58): twice as far does not cover twice as many."""
+    """A heavy tail is worse moved twice by 1 (ε = 5.99) than once by 2 (4.58): twice as far does
+    not cover twice as many."""
     k = np.arange(2000)
     heavy = LatticeNoise.from_weights((1.0 + (k / 0.3) ** 2) ** -1.2, 0.999, domain="integer")
     assert PrivacyLoss.of(heavy, 2.0).epsilon(DELTA) < 0.8 * PrivacyLoss.of(heavy).compose(

@@ -1,4 +1,5 @@
-"""Every example and every notebook runs against the real libraries; nothing foreign is needed before it is used."""
+"""Every example and every notebook runs against the real libraries; nothing foreign is needed
+before it is used."""
 
 import importlib.util
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from leastnoise.extras import required
+from leastnoise.optional import required
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {
@@ -104,7 +105,8 @@ def test_notebooks_are_kept_without_outputs(name):
 def test_nothing_foreign_is_imported_with_the_package():
     foreign = ("opendp", "dp_accounting", "attr", "tqdm", "rich", "IPython", "jsonschema")
     code = (
-        "import sys, leastnoise, leastnoise.interop.opendp, leastnoise.interop.dp_accounting, leastnoise.interop.notebook\n"
+        "import sys, leastnoise, leastnoise.interop.opendp, leastnoise.interop.dp_accounting, "
+        "leastnoise.interop.notebook\n"
         "leastnoise.gaussian(1.0)._repr_html_(); leastnoise.gaussian(1.0).as_scipy()\n"
         f"print([name for name in {foreign!r} if name in sys.modules])"
     )

@@ -7,10 +7,14 @@ import pytest
 
 from leastnoise import Ledger, PrivacyLoss, design, exact, gaussian, laplace, sphere
 from leastnoise.errors import BudgetExceededError, InvalidParameterError, UnsupportedError
-from leastnoise.privacy.single import GaussianLoss, LaplaceLoss, TableLoss, WorstOf
-from leastnoise.privacy.tables import NOTHING_SHARED
-from leastnoise.releases.accounting import charge, declared, filter_epsilon
-from leastnoise.releases.ledger import Spend
+from leastnoise.ledger.budget import declared
+from leastnoise.ledger.filter import charge, filter_epsilon
+from leastnoise.ledger.ledger import Spend
+from leastnoise.losses.gaussian import GaussianLoss
+from leastnoise.losses.laplace import LaplaceLoss
+from leastnoise.losses.lattice import NOTHING_SHARED
+from leastnoise.losses.table import TableLoss
+from leastnoise.losses.worst import WorstOf
 
 dp_accounting = pytest.importorskip("dp_accounting")
 from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: E402
@@ -110,8 +114,6 @@ def test_what_cannot_be_kept_is_refused_and_nothing_is_written(ledger):
 @pytest.mark.parametrize(
     ("loss", "error", "said"),
     [
-        (GaussianLoss(0.1, infinite=0.5), UnsupportedError, "unbounded"),
-        (LaplaceLoss(0.1, deviation=1e-9), UnsupportedError, "unbounded"),
         (GaussianLoss(-0.1), InvalidParameterError, "mu"),
         (GaussianLoss(math.nan), InvalidParameterError, "mu"),
         (LaplaceLoss(math.inf), InvalidParameterError, "ratio"),
@@ -131,7 +133,8 @@ def test_losses_that_are_none_are_refused(ledger, name, loss, error, said):
 
 
 def test_the_filter_never_charges_less_than_the_truth_in_either_direction():
-    """Pairs of laws on a few points, neither symmetric nor of the same support, against direct enumeration."""
+    """Pairs of laws on a few points, neither symmetric nor of the same support, against direct
+    enumeration."""
     random = np.random.default_rng(3)
     judged = 0
     for _ in range(300):

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere
-from leastnoise.digits import above
 from leastnoise.interop import notebook
-from leastnoise.releases.estimate import Row
-from leastnoise.releases.ledger import Ledger, Spend
-from leastnoise.releases.run import Release
+from leastnoise.ledger.ledger import Ledger, Spend
+from leastnoise.releases.estimates.row import ReleasedRow
+from leastnoise.releases.result import Release
+from leastnoise.text.html import bars_svg
+from leastnoise.text.numbers import above
 
 
 def parsed(html):
@@ -72,7 +73,7 @@ def test_conditions_of_a_design_are_shown():
 
 
 def test_infinite_epsilon_is_drawn():
-    assert "inf" in notebook.bars_svg({"ours": 1.0, "theirs": float("inf")}, "ε")
+    assert "inf" in bars_svg({"ours": 1.0, "theirs": float("inf")}, "ε")
 
 
 def test_ledger_shows_itself(tmp_path):
@@ -91,7 +92,9 @@ def test_ledger_shows_itself(tmp_path):
 
 
 def test_release_shows_itself():
-    rows = tuple(Row("count", "count", f"ward {k} & more", 10.0 * k, 2.0, 4.0) for k in range(70))
+    rows = tuple(
+        ReleasedRow("count", "count", f"ward {k} & more", 10.0 * k, 2.0, 4.0) for k in range(70)
+    )
     made = SimpleNamespace(epsilon=0.5, delta=1e-6)
     plan = SimpleNamespace(name="wards <i>", one_row_per_person=True, statistics=())
     shown = Release(plan, rows, made, "duckdb", "operating system", "2024-01-01")._repr_html_()

@@ -8,7 +8,7 @@ import pytest
 from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere, staircase
 from leastnoise.artefact import certify, write_artefact
 from leastnoise.errors import InvalidParameterError
-from leastnoise.interop.schemas import NAMES, schema
+from leastnoise.files.schemas import NAMES, schema
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'"

@@ -1,12 +1,15 @@
-"""Keys as people type them, plans that match them in each way, and the tables of one person less."""
+"""Keys as people type them, plans that match them in each way, and the tables of one
+person less."""
 
 import itertools
 import math
 import random
 
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.sensitivity import blocks
-from leastnoise.releases.table import aggregate, open_table
+from leastnoise.releases.data.counts import aggregate
+from leastnoise.releases.data.opening import open_table
+from leastnoise.releases.noise.sensitivity import blocks
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
 from releases import reference_release as reference
 
 WORDS = [
@@ -103,7 +106,8 @@ UNITS = (
 
 
 def every_block(wanted):
-    """Those of both kinds of layouts: other keys as one more group, and among the checks, which come last."""
+    """Those of both kinds of layouts: other keys as one more group, and among the checks, which
+    come last."""
     return list(dict.fromkeys([*blocks(wanted), *blocks(wanted, joint=True)[-1:]]))
 
 

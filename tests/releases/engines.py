@@ -1,4 +1,5 @@
-"""Spark in local mode and a PostgreSQL server for tests; skipped with a reason where there is none."""
+"""Spark in local mode and a PostgreSQL server for tests; skipped with a reason where
+there is none."""
 
 import os
 import shutil
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-_PATIENCE = 300.0  # seconds after which a server that does not start or stop is a failure, on a busy machine too
+# seconds after which a server that does not start or stop is a failure, on a busy machine too
+_PATIENCE = 300.0
 
 
 def need_spark():

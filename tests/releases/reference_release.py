@@ -1,11 +1,12 @@
-"""The slow form of the engine's work: contribution bounding, snapping and sums in plain Python, exact arithmetic throughout."""
+"""The slow form of the engine's work: contribution bounding, snapping and sums in plain Python,
+exact arithmetic throughout."""
 
 import hashlib
 import math
 import re
 
-from leastnoise.releases.keys import NUMBER
-from leastnoise.releases.sensitivity import bounds, is_checks
+from leastnoise.releases.noise.sensitivity import contribution_bounds, is_checks
+from leastnoise.releases.plan.keys import NUMBER
 
 BLANKS = " \t\r\n\u00a0"
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -107,7 +108,7 @@ def kept_rows(plan, rows, block):
         )
     if plan.person is None:
         return kept
-    limit = bounds(plan, block.group_by)
+    limit = contribution_bounds(plan, block.group_by)
     grouped = len(block.groups) > limit.groups and bool(block.group_by)
     chosen = []
     for someone in {person for person, _, _ in kept}:
@@ -184,7 +185,7 @@ def applies(plan, answer, mine):
     declared = [group for group in inside if None not in group]
     if answer.measure == "other keys":
         return len(declared) < len(inside)
-    limit = bounds(plan, answer.group_by)
+    limit = contribution_bounds(plan, answer.group_by)
     return len(set(declared)) > limit.groups or any(
         declared.count(group) > limit.rows_in_group for group in declared
     )
@@ -239,7 +240,8 @@ def one(answer, here):
 
 
 def largest_changes(block, before, after):
-    """How far each answer moved as a share of its sensitivity, after seeing that nothing moved more than derived.
+    """How far each answer moved as a share of its sensitivity, after seeing that nothing moved more
+    than derived.
 
     The number of moved groups, that of all other keys among them where its noise is not its own, is
     at most what one person touches.

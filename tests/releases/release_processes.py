@@ -1,5 +1,5 @@
-"""A fleet of processes that release and are killed while they do it. Run as a module: everything is imported and designed once, and
-every member of the fleet is a fork."""
+"""A fleet of processes that release and are killed while they do it. Run as a module: everything is
+imported and designed once, and every member of the fleet is a fork."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from leastnoise.errors import BudgetExceededError
-from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.mechanism import Mechanism, mechanism
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.run import release
+from leastnoise.ledger.ledger import Ledger
+from leastnoise.releases.noise.mechanism import Mechanism, mechanism
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.release import release
 from releases.instants import (
     COMMITTING,
     NOTING,
@@ -99,7 +100,8 @@ def release_without_end(
     generator: random.Random,
     tell: Tell,
 ) -> None:
-    """Release from the first data set until it refuses, then from the next; write what every release revealed, once it returned."""
+    """Release from the first data set until it refuses, then from the next; write what every
+    release revealed, once it returned."""
     left = list(names)
     stages = {("scanning the table", 1.0): SCANNED, ("adding noise", 0.0): NOISY}
     last = ""
@@ -129,14 +131,16 @@ def release_without_end(
 
 
 def targets(kills: int) -> Iterator[Target]:
-    """Every instant in a child's first, second and third release, held there and just gone on from it, over and over."""
+    """Every instant in a child's first, second and third release, held there and just gone on from
+    it, over and over."""
     for number in range(kills):
         place, rest = number % len(INSTANTS), number // len(INSTANTS)
         yield Target(INSTANTS[place], TIMES[rest % len(TIMES)], after=rest // len(TIMES) % 2 == 1)
 
 
 def fleet(folder: str, kills: int) -> dict[str, int]:
-    """Keep `WRITERS` children at work until `kills` of them have been killed: at which instants, and what was surely revealed."""
+    """Keep `WRITERS` children at work until `kills` of them have been killed: at which instants,
+    and what was surely revealed."""
     generator = random.Random(7)
     book, revealed = (str(Path(folder) / name) for name in ("ledger", "revealed"))
     names = [f"patients {number}" for number in range(4)]

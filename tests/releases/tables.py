@@ -3,7 +3,8 @@
 import math
 import random
 
-from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
 
 NUMBERS = [
     None,

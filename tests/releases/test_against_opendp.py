@@ -1,4 +1,5 @@
-"""A small release against the same one by OpenDP: clamp, count and sum, noise, its own composition and conversion to (ε, δ)."""
+"""A small release against the same one by OpenDP: clamp, count and sum, noise, its own composition
+and conversion to (ε, δ)."""
 
 import math
 
@@ -9,9 +10,10 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 
-from leastnoise.releases.mechanism import mechanism  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.run import release  # noqa: E402
+from leastnoise.releases.noise.mechanism import mechanism  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
+from leastnoise.releases.release import release  # noqa: E402
 from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -20,7 +22,8 @@ TRIALS, THEIR_TRIALS = 30, 600  # theirs cannot be seeded: enough of them that c
 
 
 def opendp_release(kind, scale):
-    """A count and three clamped sums of one column, each with noise of `scale` sensitivities, composed."""
+    """A count and three clamped sums of one column, each with noise of `scale` sensitivities,
+    composed."""
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
     noise = dp.m.then_gaussian if kind == "Gaussian" else dp.m.then_laplace
@@ -41,7 +44,8 @@ def opendp_release(kind, scale):
 
 
 def calibrated(kind):
-    """The release of least noise that OpenDP's own search finds within the budget, and the noise's deviation in sensitivities."""
+    """The release of least noise that OpenDP's own search finds within the budget, and the noise's
+    deviation in sensitivities."""
     budget = (EPSILON, DELTA) if kind == "Gaussian" else EPSILON
     scale = dp.binary_search_param(
         lambda scale: opendp_release(kind, scale), d_in=1, d_out=budget, bounds=(1.0, 1e3)

@@ -1,4 +1,5 @@
-"""What the bounds of a plan leave out and clip is told with every release, with noise, and paid for."""
+"""What the bounds of a plan leave out and clip is told with every release, with noise, and paid
+for."""
 
 import csv
 import json
@@ -12,13 +13,15 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
-from leastnoise.releases import plan_file, run
-from leastnoise.releases.estimate import CHECKS, Row, checks
-from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.run import release
-from leastnoise.releases.shares import share
-from leastnoise.releases.table import open_table
+from leastnoise.ledger.ledger import Ledger
+from leastnoise.releases import release as run
+from leastnoise.releases.data.opening import open_table
+from leastnoise.releases.estimates.checks import checks
+from leastnoise.releases.estimates.row import CHECKS, ReleasedRow
+from leastnoise.releases.estimates.shares import share
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.plan import file as plan_file
+from leastnoise.releases.release import release
 from leastnoise.sampling import InsecureSeededEntropy
 from releases import real_tables as real
 
@@ -88,7 +91,8 @@ def test_patients_of_the_clinic_are_counted_once_and_unreadable_values_first():
 
 
 def test_most_values_clipped_is_said_before_the_numbers():
-    """Stays bounded at one day: before, a mean of 0.97 days with a narrow ± was all that was told."""
+    """Stays bounded at one day: before, a mean of 0.97 days with a narrow ± was all
+    that was told."""
     plan = load_plan(CLINIC)
     short = tuple(replace(one, upper=1) if one.column == "stay" else one for one in plan.statistics)
     done = seeded(replace(plan, statistics=short, epsilon=4.0))
@@ -103,7 +107,8 @@ def test_most_values_clipped_is_said_before_the_numbers():
     assert "a value in stay beyond its bounds" in said
     assert "about 1,5" in said
     assert said in done.to_html().replace("&#x27;", "'")
-    # With less epsilon a quarter of the patients could have unreadable values, and the check would not see it.
+    # With less epsilon a quarter of the patients could have unreadable values, and the check would
+    # not see it.
     (blind,) = seeded(plan).cautions
     assert "Whether the values of age, stay could be read as numbers cannot be told" in blind
     assert seeded(replace(plan, epsilon=2.0)).cautions == ()
@@ -127,7 +132,8 @@ def test_the_page_tells_the_bounds_the_shares_and_the_ledger(tmp_path):
         '<td>stay</td><td class="n">0 to 20</td><td class="n">0.1</td><td class="n">left out</td>',
         "persons with a value of stay beyond its bounds",
         "persons with more than 4 rows",
-        "The share is of the persons, where their number is published, and not of the rows or values: how many rows one person "
+        "The share is of the persons, where their number is published, and not of the rows or "
+        "values: how many rows one person "
         "loses has no bound",
         "so a count of values would need 4 times the noise",
     ):
@@ -152,7 +158,9 @@ def test_shares_come_from_published_numbers_alone():
     for row in done.rows:
         if row.kind in CHECKS:
             again = [
-                Row(**{name: getattr(one, name) for name in Row.__dataclass_fields__})
+                ReleasedRow(
+                    **{name: getattr(one, name) for name in ReleasedRow.__dataclass_fields__}
+                )
                 for one in done.rows
             ]
             at = [one.as_dict() for one in done.rows].index(row.as_dict())
@@ -162,9 +170,10 @@ def test_shares_come_from_published_numbers_alone():
 
 
 def test_checks_move_what_is_asked_by_less_than_two_percent(monkeypatch):
-    """Every person is in one cell of these, so more of them cost nothing beyond what unreadable values cost alone."""
-    from leastnoise.releases import mechanism as module
-    from leastnoise.releases.sensitivity import blocks, is_checks
+    """Every person is in one cell of these, so more of them cost nothing beyond what unreadable
+    values cost alone."""
+    from leastnoise.releases.noise import mechanism as module
+    from leastnoise.releases.noise.sensitivity import blocks, is_checks
 
     plan = load_plan(CLINIC)
     made = mechanism(plan)
@@ -209,7 +218,8 @@ def test_results_have_a_column_for_each_key_and_whole_counts():
 def test_a_key_called_like_a_column_of_the_results():
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     plan = Plan(
         "p",
@@ -230,9 +240,10 @@ def test_rows_that_the_bound_of_a_group_leaves_out_are_counted():
     """Before, what `rows_per_group` left out was told by nothing."""
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
-    from leastnoise.releases.sensitivity import blocks
-    from leastnoise.releases.table import aggregate
+    from leastnoise.releases.data.counts import aggregate
+    from leastnoise.releases.noise.sensitivity import blocks
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     visits = (
         [("p1", "a")] * 3
@@ -278,7 +289,8 @@ def test_rows_that_the_bound_of_a_group_leaves_out_are_counted():
 def test_where_one_row_is_one_person_shares_are_of_rows():
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     mean = Statistic("mean", column="x", lower=0, upper=1, pitch=1, missing="drop")
     plan = Plan(
@@ -297,7 +309,8 @@ def test_where_one_row_is_one_person_shares_are_of_rows():
 
 
 def published(done):
-    """The checks as every output has them: lower and upper end, and the shares, by statistic and group."""
+    """The checks as every output has them: lower and upper end, and the shares, by statistic and
+    group."""
     records = list(csv.DictReader(done.to_csv().splitlines()))
     content = json.loads(done.to_json())
     ends = {
@@ -323,9 +336,11 @@ def plainly(page):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
-    """Nearly every aircraft flies in other months than the declared, and is counted as that: "persons with more than 20 rows:
-    −2 ± 31, 0 to 7.2 %" was published, where 317 of 405 have more."""
-    from leastnoise.releases.plan import Plan, Statistic
+    """Nearly every aircraft flies in other months than the declared, and is counted as that:
+    "persons with more than 20 rows: −2 ± 31, 0 to 7.2 %" was published, where 317 of 405 have
+    more."""
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     flights = real.flights(10)
     statistics = (
@@ -367,8 +382,8 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
     assert row.in_words().startswith("0 to 4")
     page = plainly(done.to_html())
     assert (
-        "Where a range stands in the place of a ±, a line may be about persons who are counted under another line"
-        in page
+        "Where a range stands in the place of a ±, a line may be about persons who are counted "
+        "under another line" in page
     )
     assert f"persons with more than 20 rows what is more is left out {row.in_words()} –" in page
     keys, hidden = done.cautions
@@ -384,10 +399,12 @@ def test_real_flights_of_other_months_hide_who_has_more_rows_than_count(seed):
 
 
 def test_a_bound_that_leaves_out_a_quarter_of_the_rows_says_so():
-    """1,000 of 4,000 persons have six rows where two count: 12,000 rows published as 8,000 were so without a word."""
+    """1,000 of 4,000 persons have six rows where two count: 12,000 rows published as 8,000 were so
+    without a word."""
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     asked = (Statistic("count", name="visits"), Statistic("persons"))
     plan = Plan("visits", None, "add/remove", asked, 2.0, 1e-6, person="who", rows_per_person=2)
@@ -405,10 +422,12 @@ def test_a_bound_that_leaves_out_a_quarter_of_the_rows_says_so():
 
 
 def test_words_in_one_column_hide_what_is_clipped_in_another():
-    """All 4,000 values of y are clipped: "8.7 to 14 %" was published, and y = 10.0000 ± 0.0069 without a word, as x has words."""
+    """All 4,000 values of y are clipped: "8.7 to 14 %" was published, and y = 10.0000 ± 0.0069
+    without a word, as x has words."""
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     stated = {"lower": 0, "upper": 10, "pitch": 1, "missing": "drop"}
     means = (
@@ -437,7 +456,8 @@ def test_words_in_one_column_hide_what_is_clipped_in_another():
     assert "have a value in x that could not be read as a number" in words
     what = "a value in y that is no number, or a value in y beyond its bounds"
     assert hidden.startswith(
-        f"Whether most persons have {what}, cannot be told: each person is counted under one check only, and "
+        f"Whether most persons have {what}, cannot be told: each person is counted under one "
+        "check only, and "
     )
     assert "of about 4,001 are counted as having a value in x that is no number." in hidden
     beside = {
@@ -445,7 +465,8 @@ def test_words_in_one_column_hide_what_is_clipped_in_another():
     }
     assert beside["y"] == hidden
     assert beside["x"] == words
-    # Two columns that are clipped hide each other, too. Rows that are the same have one digest: all of them are under y.
+    # Two columns that are clipped hide each other, too. Rows that are the same have one digest: all
+    # of them are under y.
     both = seeded(plan, table=pa.table({"x": ["50"] * 4000, "y": [50.0] * 4000}))
     ends, shares, _ = published(both)
     assert all(shares["persons with a clipped value", name][1] == 1.0 for name in ("x", "y"))
@@ -456,7 +477,8 @@ def test_words_in_one_column_hide_what_is_clipped_in_another():
 
 
 def test_all_rows_and_those_of_the_groups_tell_other_keys_better_than_their_cell():
-    """In one joint draw the cell has noise of its own, ± 408 of 1,000 rows, where counts have ± 7."""
+    """In one joint draw the cell has noise of its own, ± 408 of 1,000 rows, where
+    counts have ± 7."""
     done, said = cautioned()
     cell = next(row for row in done.rows if (row.kind, row.group) == ("other keys", "ward"))
     assert cell.half_width > 400
@@ -472,7 +494,8 @@ def test_all_rows_and_those_of_the_groups_tell_other_keys_better_than_their_cell
 def cautioned():
     import pyarrow as pa
 
-    from leastnoise.releases.plan import Plan, Statistic
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     statistics = (
         Statistic("count"),
@@ -520,8 +543,8 @@ def test_every_file_says_what_to_read_first(tmp_path):
 
 def test_what_a_caution_is_about():
     """A sentence stands beside the numbers that it changes, and beside no others."""
-    from leastnoise.releases.cautions import Caution
-    from leastnoise.releases.sensitivity import Answer
+    from leastnoise.releases.noise.sensitivity import Answer
+    from leastnoise.releases.report.cautions import Caution
 
     plan = load_plan(CLINIC)
     by_ward, stay = plan.statistics[2].group_by, plan.statistics[3].values
@@ -539,7 +562,8 @@ def test_what_a_caution_is_about():
 
 
 def test_a_check_knows_its_grouping_whatever_the_order_of_the_rows():
-    """They were paired by their order, and a row too few or in another place went with another grouping."""
+    """They were paired by their order, and a row too few or in another place went with another
+    grouping."""
     done, said = cautioned()
     other = {row.group: row for row in done.rows if row.kind == "other keys"}
     backwards = tuple(reversed(done.rows))
@@ -550,10 +574,12 @@ def test_a_check_knows_its_grouping_whatever_the_order_of_the_rows():
 
 
 def test_a_few_in_each_of_many_columns_are_seen_together():
-    """Each person is counted under one column: where all ten are words, a tenth of the persons is in each."""
-    from leastnoise.releases.cautions import cautions
-    from leastnoise.releases.plan import Plan, Statistic
-    from leastnoise.releases.sensitivity import Answer
+    """Each person is counted under one column: where all ten are words, a tenth of the persons is
+    in each."""
+    from leastnoise.releases.noise.sensitivity import Answer
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
+    from leastnoise.releases.report.cautions import cautions
 
     stated = {"lower": 0, "upper": 1, "pitch": 1, "missing": "drop"}
     means = tuple(Statistic("mean", column=f"x{i}", **stated) for i in range(10))
@@ -565,7 +591,7 @@ def test_a_few_in_each_of_many_columns_are_seen_together():
         name = "persons with an unreadable value"
         before = {"unprocessed": -each} if clamped else {}
         cells = [
-            Row(
+            ReleasedRow(
                 name,
                 "unreadable",
                 f"x{i}",
@@ -577,7 +603,7 @@ def test_a_few_in_each_of_many_columns_are_seen_together():
             )
             for i in range(10)
         ]
-        return cautions(plan, [Row("count", "count", "", whole, 1.0, 2.0), *cells])
+        return cautions(plan, [ReleasedRow("count", "count", "", whole, 1.0, 2.0), *cells])
 
     (together,) = said(4000.0, 380.0, 200.0)
     assert together.sentence.startswith(
@@ -592,15 +618,17 @@ def test_a_few_in_each_of_many_columns_are_seen_together():
 
 @pytest.mark.parametrize("meant", [0, 300, 1000], ids=str)
 def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant):
-    """All 1,000 persons have other keys, so none is counted as having too many rows, however many have: 4,000 draws."""
+    """All 1,000 persons have other keys, so none is counted as having too many rows, however many
+    have: 4,000 draws."""
     import math
 
     import numpy as np
 
     from leastnoise import LatticeNoise
-    from leastnoise.releases.plan import Plan, Statistic
-    from leastnoise.releases.sensitivity import Answer
-    from leastnoise.releases.shares import with_hidden
+    from leastnoise.releases.estimates.shares import with_hidden
+    from leastnoise.releases.noise.sensitivity import Answer
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     by_ward = Statistic("count", group_by={"ward": ["a", "b", "c"]})
     statistics = (Statistic("persons"), by_ward)
@@ -623,8 +651,8 @@ def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant)
     missed = 0
     for everybody, others, more in (draws[0] - draws[1]).astype(float):
         rows = [
-            Row("persons", "persons", "", 1000.0 + everybody, law.std, width),
-            Row(
+            ReleasedRow("persons", "persons", "", 1000.0 + everybody, law.std, width),
+            ReleasedRow(
                 "o",
                 "other keys",
                 "ward",
@@ -633,7 +661,7 @@ def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant)
                 width,
                 check=Answer("other keys", group_by=by_ward.group_by),
             ),
-            Row(
+            ReleasedRow(
                 "l", "left out", "more than 4 rows", more, law.std, width, check=Answer("left out")
             ),
         ]
@@ -646,8 +674,9 @@ def test_the_interval_of_a_hidden_check_misses_no_more_often_than_it_says(meant)
 
 def test_a_public_number_of_values_is_no_number_of_persons_where_others_are_dropped():
     """Half of the rows have no value: shares of the persons were shares of the values."""
-    from leastnoise.releases.plan import Plan, Statistic
-    from leastnoise.releases.shares import persons
+    from leastnoise.releases.estimates.shares import persons
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
 
     stated = {"column": "x", "lower": 0, "upper": 1, "pitch": 1, "public_n": 500}
     for missing, known in (("drop", None), (0, (500.0, 0.0))):

@@ -1,4 +1,5 @@
-"""What a plan, or a database file, must not make the engine do: read other files, write any, reach the network, run code."""
+"""What a plan, or a database file, must not make the engine do: read other files, write any, reach
+the network, run code."""
 
 import csv
 import gzip
@@ -19,16 +20,19 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet  # noqa: E402
 
 import leastnoise  # noqa: E402
+from leastnoise.artefact.exact import exact  # noqa: E402
 from leastnoise.errors import EngineError, InvalidParameterError, LeastNoiseError, PlanError  # noqa: E402
-from leastnoise.interop.endless import EndlessLaw  # noqa: E402
-from leastnoise.releases import table as tables_module  # noqa: E402
-from leastnoise.releases.ledger import Ledger  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.run import release  # noqa: E402
-from leastnoise.releases.sensitivity import blocks  # noqa: E402
-from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, ParquetFile, address  # noqa: E402
-from leastnoise.releases.table import aggregate, open_table  # noqa: E402
-from leastnoise.sampling import InsecureSeededEntropy, OperatingSystemEntropy, exact  # noqa: E402
+from leastnoise.interop.untruncated import UntruncatedLaw  # noqa: E402
+from leastnoise.ledger.ledger import Ledger  # noqa: E402
+from leastnoise.releases.data import duckdb_engine  # noqa: E402
+from leastnoise.releases.data.counts import aggregate  # noqa: E402
+from leastnoise.releases.data.opening import open_table  # noqa: E402
+from leastnoise.releases.noise.sensitivity import blocks  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.source import Connection, CsvFile, DuckDBTable, ParquetFile, address  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
+from leastnoise.releases.release import release  # noqa: E402
+from leastnoise.sampling import InsecureSeededEntropy, OperatingSystemEntropy  # noqa: E402
 from leastnoise.sampling import release as noised  # noqa: E402
 
 INTEGER = exact(leastnoise.discrete_gaussian(3.0), delta=1e-6)
@@ -92,7 +96,8 @@ def test_a_plan_cannot_make_the_engine_load_an_extension(tmp_path, listener):
     path = database(
         tmp_path / "t.duckdb", "CREATE VIEW v AS SELECT * FROM (VALUES (1)) t(a) WHERE a < 2"
     )
-    options = "allow_unsigned_extensions=true&autoinstall_known_extensions=true&autoload_known_extensions=true"
+    wanted = ("allow_unsigned", "autoinstall_known", "autoload_known")
+    options = "&".join(f"{word}_extensions=true" for word in wanted)
     url = f"duckdb://{path}?extensions=inet&{options}&custom_extension_repository=http://127.0.0.1:{port}"
     url = f"{url}&autoinstall_extension_repository=http://127.0.0.1:{port}"
     with pytest.raises(LeastNoiseError):
@@ -302,7 +307,7 @@ def test_csv_files_may_be_compressed(tmp_path):
 
 
 def test_a_file_without_line_ends_is_not_read_to_its_end_for_its_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables_module, "_LONGEST_HEADER", 10)
+    monkeypatch.setattr(duckdb_engine, "_LONGEST_HEADER", 10)
     (tmp_path / "long.csv").write_text("a" * 100, encoding="utf-8")
     with pytest.raises(
         PlanError, match=r"no column 'z'; its first line names 1, and none is like it"
@@ -374,7 +379,7 @@ def test_another_source_of_noise_needs_leave_and_is_written_on_everything(source
         with pytest.raises(InvalidParameterError, match="not_private=True"):
             noised(law, answers, entropy=source)
     with pytest.raises(InvalidParameterError, match="not_private=True"):
-        EndlessLaw.of(leastnoise.discrete_laplace(2.0), 1e-9).release([1], source)
+        noised(UntruncatedLaw.of(leastnoise.discrete_laplace(2.0), 1e-9), [1], entropy=source)
 
 
 @pytest.mark.engines
@@ -419,8 +424,8 @@ def test_a_plan_on_the_spark_session_of_the_process(here):
 NEW_SESSION = """\
 import os, sys
 from leastnoise.errors import PlanError
-from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.table import open_table
+from leastnoise.releases.plan.file import load_plan
+from leastnoise.releases.data.opening import open_table
 
 try:
     open_table(load_plan("plan.toml"), scratch=sys.argv[1])
@@ -441,7 +446,10 @@ def test_a_session_of_spark_that_a_plan_needs_leaves_nothing_behind(tmp_path):
     place, scratch = tmp_path / "place", tmp_path / "scratch"
     place.mkdir()
     scratch.mkdir()
-    plan = 'name = "doors"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n'
+    plan = (
+        'name = "doors"\nepsilon = 1.0\ndelta = 1e-6\nrelation = '
+        '"add/remove"\none_row_per_person = true\n'
+    )
     plan += '[source]\nconnection = "spark://"\ntable = "none"\n[[statistic]]\nkind = "count"\n'
     (place / "plan.toml").write_text(plan, encoding="utf-8")
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}

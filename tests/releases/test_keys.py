@@ -1,4 +1,5 @@
-"""Keys are matched as declared, the same on every engine; what matches none is counted, and said."""
+"""Keys are matched as declared, the same on every engine; what matches none is counted,
+and said."""
 
 import json
 from collections import Counter
@@ -10,12 +11,13 @@ pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
 from leastnoise.errors import PlanError  # noqa: E402
-from leastnoise.releases.keys import Key, case_variants  # noqa: E402
-from leastnoise.releases.mechanism import mechanism  # noqa: E402
-from leastnoise.releases.outlook import outlook  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.run import release  # noqa: E402
-from leastnoise.releases.table import open_table  # noqa: E402
+from leastnoise.releases.data.opening import open_table  # noqa: E402
+from leastnoise.releases.noise.mechanism import mechanism  # noqa: E402
+from leastnoise.releases.plan.keys import Key, case_variants  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
+from leastnoise.releases.preview import outlook  # noqa: E402
+from leastnoise.releases.release import release  # noqa: E402
 from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
 from releases import dirty_keys, engines, three_sets  # noqa: E402
 from releases import real_tables as real  # noqa: E402
@@ -48,8 +50,9 @@ AIRCRAFT = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 2}
     ids=str,
 )
 def test_flights_by_month_written_with_a_point(tmp_path, declared, is_same):
-    """The file says 1.0, as a frame with a missing value writes whole numbers; `month = [1, 2, 3]` is meant."""
-    from leastnoise.releases.source import CsvFile
+    """The file says 1.0, as a frame with a missing value writes whole numbers; `month = [1, 2, 3]`
+    is meant."""
+    from leastnoise.releases.plan.source import CsvFile
 
     table = real.flights(10)
     written = table.set_column(
@@ -76,7 +79,8 @@ def test_flights_by_month_written_with_a_point(tmp_path, declared, is_same):
 @HEART
 @pytest.mark.parametrize("declared", [[0, 1], [0.0, 1.0], ["0.0", "1.0"]], ids=str)
 def test_the_heart_data_by_sex(declared):
-    """The file says 1.0 and 0.0. `sex = [0, 1]` published noise around 0 and 0; the truth is 97 and 206."""
+    """The file says 1.0 and 0.0. `sex = [0, 1]` published noise around 0 and 0; the truth is 97 and
+    206."""
     done = released(
         (Statistic("count", name="patients", group_by={"sex": declared}),),
         three_sets.source("heart", None),
@@ -117,7 +121,8 @@ def test_the_terminal_says_it_before_the_numbers(tmp_path):
 
     names = ", ".join(f'"{name}"' for name in three_sets.HEART_COLUMNS)
     (tmp_path / "plan.toml").write_text(
-        'name = "heart"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n'
+        'name = "heart"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person '
+        "= true\n"
         f'[source]\ncsv = "{three_sets.HEART}"\ncolumns = [{names}]\n'
         '[[statistic]]\nkind = "count"\nname = "patients"\ngroup_by = { sex = ["0", "1"] }\n'
     )
@@ -149,10 +154,11 @@ def test_capitals_and_trailing_blanks(match, north):
 
 
 def test_a_column_of_words_that_is_averaged(tmp_path):
-    """Nothing of it is a number: all rows counted as the number for missing values, and nobody was told."""
+    """Nothing of it is a number: all rows counted as the number for missing values, and nobody was
+    told."""
     lines = ["dose", *("low", "high", "medium", '"1,5"') * 500]
     (tmp_path / "doses.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    from leastnoise.releases.source import CsvFile
+    from leastnoise.releases.plan.source import CsvFile
 
     dose = {"column": "dose", "lower": 0, "upper": 10, "pitch": 0.5, "missing": 5}
     mean = Statistic("mean", name="dose", **dose)
@@ -175,8 +181,9 @@ def test_a_column_of_words_that_is_averaged(tmp_path):
 
 
 def test_a_column_of_carriers_that_is_averaged(tmp_path):
-    """Real flights: nothing of it is a number, and who has other keys too cannot be told then. It said nobody had."""
-    from leastnoise.releases.source import CsvFile
+    """Real flights: nothing of it is a number, and who has other keys too cannot be told then. It
+    said nobody had."""
+    from leastnoise.releases.plan.source import CsvFile
 
     table = real.flights(10)
     carrier = Statistic(
@@ -208,7 +215,8 @@ def test_a_column_of_carriers_that_is_averaged(tmp_path):
 
 @HEART
 def test_a_check_that_can_see_nothing_says_so():
-    """Ten means of 303 patients: words in a column would count as the middle, and 190 of them would not be seen."""
+    """Ten means of 303 patients: words in a column would count as the middle, and 190 of them would
+    not be seen."""
     done = release(
         three_sets.plan("heart", None), entropy=InsecureSeededEntropy(1), not_private=True
     )
@@ -246,7 +254,8 @@ def visits(persons, typed):
 
 
 def test_other_keys_of_persons_with_many_rows_are_seen():
-    """Counted in rows the cell had ± 82,000 of them at epsilon = 1 and 200 rows a person: 6,000 rows were nothing."""
+    """Counted in rows the cell had ± 82,000 of them at epsilon = 1 and 200 rows a person: 6,000
+    rows were nothing."""
     done = released(VISITS, table=visits(2000, 600), **UNIT)
     row = numbers(done)["persons with other keys", "ward"]
     assert abs(row.value - 600) <= 2 * row.half_width
@@ -281,14 +290,14 @@ def test_other_keys_of_persons_with_many_rows_are_seen():
 @pytest.mark.parametrize("groupings", [1, 5])
 def test_persons_with_other_keys_share_the_noise_of_the_checks(groupings, relation):
     """However many groupings there are: a cell each had ± 400 to 1,200 persons instead of ± 200."""
-    from leastnoise.releases import mechanism as module
-    from leastnoise.releases.sensitivity import blocks
+    from leastnoise.releases.noise.layout import layouts
+    from leastnoise.releases.noise.sensitivity import blocks
 
     counts = tuple(
         Statistic("count", group_by={f"g{i}": ["a", "b", "c"]}) for i in range(groupings)
     )
     plan = Plan("g", None, relation, (Statistic("persons"), *counts), 1.0, 1e-6, **UNIT)
-    for layout in module._layouts(blocks(plan), blocks(plan, joint=True)):
+    for layout in layouts(blocks(plan), blocks(plan, joint=True)):
         assert layout.check_uses == (1 if relation == "add/remove" else 2)
         others = [e for e in layout.entries if e.answer.measure == "other keys" or e.group == 3]
         assert len(others) == groupings  # every grouping has its cell
@@ -316,8 +325,8 @@ def test_a_free_cell_counts_persons_and_costs_nothing():
 
 
 def test_who_fills_up_their_rows_under_declared_keys_is_a_person_with_other_keys_all_the_same():
-    from leastnoise.releases.sensitivity import blocks
-    from leastnoise.releases.table import aggregate
+    from leastnoise.releases.data.counts import aggregate
+    from leastnoise.releases.noise.sensitivity import blocks
 
     by_ward = (Statistic("count", group_by={"ward": ["north", "south", "west"]}),)
     plan = Plan(
@@ -345,20 +354,15 @@ def test_who_fills_up_their_rows_under_declared_keys_is_a_person_with_other_keys
 def test_other_keys_cost_nothing_where_a_person_is_in_one_group():
     from dataclasses import replace
 
-    from leastnoise.releases import mechanism as module
+    from leastnoise.releases.noise.layout import layouts
+    from leastnoise.releases.noise.search import best
+    from leastnoise.releases.noise.sensitivity import blocks
 
-    plan = Plan(
-        "g",
-        None,
-        "add/remove",
-        (Statistic("count", group_by={"g": ["a", "b", "c"]}),),
-        1.0,
-        1e-6,
-        **ALONE,
-    )
-    made, asked = mechanism(plan), module.blocks(plan)
-    bare = module._layouts([replace(asked[0], other=None)], [replace(asked[0], other=None)])
-    assert module._best(bare, 1.0, 1e-6)[1].scale == pytest.approx(made.laws[0].noise.std, rel=1e-9)
+    counted = (Statistic("count", group_by={"g": ["a", "b", "c"]}),)
+    plan = Plan("g", None, "add/remove", counted, 1.0, 1e-6, **ALONE)
+    made, asked = mechanism(plan), blocks(plan)
+    bare = layouts([replace(asked[0], other=None)], [replace(asked[0], other=None)])
+    assert best(bare, 1.0, 1e-6)[1].scale == pytest.approx(made.laws[0].noise.std, rel=1e-9)
     assert [len(drawn.entries) for drawn in made.draws] == [1, 1, 1, 1]
     assert made.spends[0].uses == 1
 
@@ -387,8 +391,8 @@ def test_checks_cost_less_than_two_percent_of_accuracy(monkeypatch, name, unit):
     """Measured: 1.5 % for a few answers, 0.1 % for 120."""
     from dataclasses import replace
 
-    from leastnoise.releases import mechanism as module
-    from leastnoise.releases.sensitivity import blocks, is_checks
+    from leastnoise.releases.noise import mechanism as module
+    from leastnoise.releases.noise.sensitivity import blocks, is_checks
 
     plan = Plan(name, None, "add/remove", PLANS[name], 1.0, 1e-6, **unit)
     made = mechanism(plan)
@@ -438,7 +442,8 @@ def in_duckdb(collation=""):
     def stored(rows, schema):
         connected.con.register("given", dirty_keys.arrow(rows, schema))
         connected.raw_sql(
-            f"CREATE OR REPLACE TABLE t (id VARCHAR{collation}, word VARCHAR{collation}, x DOUBLE, n BIGINT, flag BOOLEAN)"
+            f"CREATE OR REPLACE TABLE t (id VARCHAR{collation}, word VARCHAR{collation}, x "
+            "DOUBLE, n BIGINT, flag BOOLEAN)"
         )
         connected.raw_sql("INSERT INTO t SELECT * FROM given")
         connected.con.unregister("given")
@@ -485,7 +490,8 @@ def spark():
 def postgres():
     with engines.postgres() as connected:
         connected.raw_sql(
-            "CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+            "CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic "
+            "= false)"
         )
         connected.con.commit()
         yield connected
@@ -494,7 +500,13 @@ def postgres():
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["text", "text COLLATE no_case", "varchar(30)"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text COLLATE no_case",
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("text", "varchar(30)")),
+    ],
+)
 def test_dirty_keys_in_postgres(postgres, kind):
     def stored(rows, schema):
         postgres.raw_sql("DROP TABLE IF EXISTS dirty")
@@ -516,7 +528,9 @@ def test_dirty_keys_in_postgres(postgres, kind):
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("collation", ["UTF8_BINARY", "UTF8_LCASE"])
+@pytest.mark.parametrize(
+    "collation", ["UTF8_LCASE", pytest.param("UTF8_BINARY", marks=pytest.mark.long)]
+)
 def test_dirty_keys_in_spark(spark, collation):
     session = spark._session
 
@@ -525,7 +539,10 @@ def test_dirty_keys_in_spark(spark, collation):
         session.createDataFrame(
             [tuple(row.values()) for row in rows], kinds
         ).createOrReplaceTempView("raw_dirty")
-        text = f"SELECT id COLLATE {collation} AS id, word COLLATE {collation} AS word, x, n, flag FROM raw_dirty"
+        text = (
+            f"SELECT id COLLATE {collation} AS id, word COLLATE {collation} AS word, x, n, "
+            "flag FROM raw_dirty"
+        )
         session.sql(text).createOrReplaceTempView("dirty")
         return spark.table("dirty")
 

@@ -1,4 +1,5 @@
-"""Noise for plans that stewards write: within the budget, never worse than Gaussian noise, or an error that says what to change."""
+"""Noise for plans that stewards write: within the budget, never worse than Gaussian noise, or an
+error that says what to change."""
 
 import math
 
@@ -7,11 +8,12 @@ import pytest
 pytest.importorskip("ibis")
 
 from leastnoise import DesignError, PrivacyLoss
-from leastnoise.releases.estimate import rows
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.outlook import outlook
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.sensitivity import Answer
+from leastnoise.releases.estimates.estimate import rows
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.noise.sensitivity import Answer, blocks
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.preview import outlook
 
 ALONE = {"one_row_per_person": True}
 
@@ -164,16 +166,14 @@ def grouped(*kinds, relation="add/remove", **more):
 
 def test_a_sum_beside_a_count_needs_no_answer_of_its_own():
     plan = grouped("count", "sum", "mean")
-    block, _ = mechanism(plan).blocks
+    block, _ = blocks(plan)
     assert [answer.measure for answer in block.answers] == ["rows", "centred"]
-    assert Answer("sum", plan.statistics[1].values) in mechanism(grouped("sum")).blocks[0].answers
+    assert Answer("sum", plan.statistics[1].values) in blocks(grouped("sum"))[0].answers
     assert "sum" in [
-        answer.measure
-        for answer in mechanism(grouped("count", "sum", relation="replace")).blocks[0].answers
+        answer.measure for answer in blocks(grouped("count", "sum", relation="replace"))[0].answers
     ]
     assert "sum" in [
-        answer.measure
-        for answer in mechanism(grouped("count", "sum", weight=2.0)).blocks[0].answers
+        answer.measure for answer in blocks(grouped("count", "sum", weight=2.0))[0].answers
     ]
 
 
@@ -200,7 +200,8 @@ def test_such_a_sum_is_the_centred_sum_and_the_middle_times_the_number():
 
 
 def test_sixty_counts_take_the_rounded_sphere():
-    """Counts, of which a person is in each: 12 % less variance than the best law on the integers."""
+    """Counts, of which a person is in each: 12 % less variance than the best law on the
+    integers."""
     plan = Plan(
         "sixty",
         None,

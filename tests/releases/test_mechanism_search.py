@@ -1,4 +1,5 @@
-"""The search for a plan's noise where a way of drawing it cannot be had: the others are taken, or the reason is told."""
+"""The search for a plan's noise where a way of drawing it cannot be had: the others are taken, or
+the reason is told."""
 
 import math
 
@@ -6,12 +7,17 @@ import pytest
 
 pytest.importorskip("ibis")
 
-from leastnoise import DesignError, classic
+from leastnoise import DesignError
+from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.errors import AccountingError
-from leastnoise.privacy.loss import PrivacyLoss
-from leastnoise.releases import mechanism as made
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.plan import Plan, Statistic
+from leastnoise.laws import classic
+from leastnoise.releases.noise import mechanism as made
+from leastnoise.releases.noise import search
+from leastnoise.releases.noise.layout import LawSpec
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.noise.search import gaussian_scale
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
 
 BY = {"g": ["a", "b", "c"]}
 SUM = Statistic(
@@ -63,7 +69,7 @@ def test_wanted_sigmas_by_group_are_met_by_the_way_that_costs_least():
 def test_a_way_that_cannot_be_designed_leaves_the_others(monkeypatch):
     grouped = plan(Statistic("count", group_by=BY))
     best = mechanism(grouped)
-    solve = made._solve
+    solve = search.solve
 
     def without_the_best(specs, epsilon, delta):
         if any(spec.batch == best.laws[0].noise.dimension for spec in specs):
@@ -73,20 +79,22 @@ def test_a_way_that_cannot_be_designed_leaves_the_others(monkeypatch):
     def without_any(specs, epsilon, delta):
         raise DesignError("nor any other")
 
-    monkeypatch.setattr(made, "_SHORTLIST", math.inf)
-    monkeypatch.setattr(made, "_solve", without_the_best)
+    monkeypatch.setattr(search, "_SHORTLIST", math.inf)
+    for module in (search, made):
+        monkeypatch.setattr(module, "solve", without_the_best)
     other = mechanism(grouped)
     assert other.laws[0].noise.dimension != best.laws[0].noise.dimension
     assert other.epsilon <= 1.0
-    monkeypatch.setattr(made, "_solve", without_any)
+    for module in (search, made):
+        monkeypatch.setattr(module, "solve", without_any)
     with pytest.raises(DesignError, match="nor any other"):
         mechanism(grouped)
 
 
 def test_an_estimate_beyond_the_accountant_is_made_from_the_largest_losses(monkeypatch):
     """An estimate only orders the ways to try: it may be rough, but it must be there."""
-    specs = (made._Spec(1, 1, 1.0, None, "real"), made._Spec(1, 1, 2.0, None, "real"))
-    usual = made._estimate(specs, 1.0, 1e-6)
+    specs = (LawSpec(1, 1, 1.0, None, "real"), LawSpec(1, 1, 2.0, None, "real"))
+    usual = search._estimate(specs, 1.0, 1e-6)
     epsilon = PrivacyLoss.epsilon
 
     def refused(loss, delta):
@@ -95,31 +103,32 @@ def test_an_estimate_beyond_the_accountant_is_made_from_the_largest_losses(monke
         return epsilon(loss, delta)
 
     monkeypatch.setattr(PrivacyLoss, "epsilon", refused)
-    assert made._estimate(specs, 1.0, 1e-6) == pytest.approx(usual, rel=0.05)
+    assert search._estimate(specs, 1.0, 1e-6) == pytest.approx(usual, rel=0.05)
 
     def broken(sigma):
         raise ArithmeticError
 
     monkeypatch.setattr(classic, "laplace", broken)
-    assert made._estimate(specs, 1.0, 1e-6) == made._gaussian_scale(specs, 1.0, 1e-6)
+    assert search._estimate(specs, 1.0, 1e-6) == gaussian_scale(specs, 1.0, 1e-6)
 
 
 def test_gaussian_noise_where_nothing_else_can_be_designed(monkeypatch):
     def refused(*_):
         raise DesignError("no law")
 
-    monkeypatch.setattr(made, "_common", refused)
+    monkeypatch.setattr(search, "_common", refused)
     found = mechanism(plan(Statistic("count"), SUM))
     assert {law.origin for law in found.laws[:-1]} == {"Gaussian"}  # the last is that of the checks
     assert found.epsilon <= 1.0
-    monkeypatch.setattr(made, "_all_gaussian", lambda *_: None)
+    monkeypatch.setattr(search, "_all_gaussian", lambda *_: None)
     with pytest.raises(DesignError, match="no law"):
         mechanism(plan(Statistic("count"), SUM))
 
 
 def test_a_search_that_never_gets_within_the_budget_says_so(monkeypatch):
-    monkeypatch.setattr(made, "_ROUNDS", 2)
-    monkeypatch.setattr(made, "_cost", lambda laws, delta: 2.0)
+    monkeypatch.setattr(search, "_ROUNDS", 2)
+    for module in (search, made):
+        monkeypatch.setattr(module, "composed_epsilon", lambda laws, delta: 2.0)
     with pytest.raises(DesignError, match="No noise within reach gives epsilon"):
         mechanism(plan(Statistic("count"), SUM))
     with pytest.raises(DesignError, match="more than the 1 allowed"):
@@ -136,8 +145,8 @@ def test_what_cannot_be_designed_at_all_says_why(monkeypatch):
     def refused(**_):
         raise DesignError("the designer refuses")
 
-    monkeypatch.setattr(made, "design", refused)
-    made._designed.cache_clear()
+    monkeypatch.setattr(search, "design", refused)
+    search.designed.cache_clear()
     with pytest.raises(DesignError, match="the designer refuses"):
         mechanism(plan(Statistic("count")))
-    made._designed.cache_clear()
+    search.designed.cache_clear()

@@ -6,10 +6,12 @@ from fractions import Fraction
 import pytest
 
 from leastnoise.errors import InvalidFileError, InvalidParameterError, PlanError
-from leastnoise.releases.plan import Key, Plan, Statistic
-from leastnoise.releases.plan_file import load_plan, plan_from
-from leastnoise.releases.sensitivity import Answer, blocks
-from leastnoise.releases.source import Connection, CsvFile
+from leastnoise.releases.noise.sensitivity import Answer, blocks
+from leastnoise.releases.plan.file import load_plan, plan_from
+from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import Connection, CsvFile
+from leastnoise.releases.plan.statistic import Statistic
 from releases import reference_release as reference
 from releases import tables
 
@@ -258,7 +260,8 @@ def test_sensitivities_by_hand(statistic, unit, relation, expected, touched):
 
 
 def test_units_give_back_the_values():
-    """x − middle from the centred answer, (x − middle)² from the square: what an answer of 1 is worth."""
+    """x − middle from the centred answer, (x − middle)² from the square: what an answer of 1 is
+    worth."""
     values = Statistic("variance", missing="drop", **{**X, "pitch": 0.5}).values
     middle = Fraction(values.lower + values.upper) / 2
     centred, square = Answer("centred", values), Answer("square", values)
@@ -273,7 +276,8 @@ def test_units_give_back_the_values():
 
 @pytest.mark.parametrize(("relation", "own"), [("add/remove", False), ("replace", True)])
 def test_a_sum_beside_a_mean_has_an_answer_of_its_own_where_rows_are_replaced(relation, own):
-    """Its noise would be no smaller from the centred sum: the bounds count by their difference there."""
+    """Its noise would be no smaller from the centred sum: the bounds count by their difference
+    there."""
     numbers = tuple(Statistic(kind, missing="drop", **X) for kind in ("sum", "mean"))
     block = blocks(Plan("both", None, relation, numbers, 1.0, 1e-6, **PERSON))[0]
     assert (Answer("sum", numbers[0].values) in block.answers) == own

@@ -1,4 +1,5 @@
-"""A thousand broken plans and tables: nothing but errors of ours, and no private value in any of them, nor hanging on them."""
+"""A thousand broken plans and tables: nothing but errors of ours, and no private value in any of
+them, nor hanging on them."""
 
 import copy
 import math
@@ -12,9 +13,10 @@ pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
 from leastnoise.errors import LeastNoiseError  # noqa: E402
-from leastnoise.releases.plan_file import plan_from  # noqa: E402
-from leastnoise.releases.sensitivity import blocks  # noqa: E402
-from leastnoise.releases.table import aggregate, no_rows, open_table  # noqa: E402
+from leastnoise.releases.data.counts import aggregate, no_rows  # noqa: E402
+from leastnoise.releases.data.opening import open_table  # noqa: E402
+from leastnoise.releases.noise.sensitivity import blocks  # noqa: E402
+from leastnoise.releases.plan.file import plan_from  # noqa: E402
 
 SECRETS = ("SECRETNAME", "987654321", "31415.92653")
 INJECTED = [
@@ -106,7 +108,8 @@ def renamed(rng, content):
 
 
 def table(rng, names):
-    """A table that may be empty, of wrong types, without a column, or full of extremes; its values are secret."""
+    """A table that may be empty, of wrong types, without a column, or full of extremes; its values
+    are secret."""
     size = rng.choice([0, 1, 7, 40])
     columns = {
         "id": rng.choice(
@@ -168,7 +171,8 @@ def table(rng, names):
 
 
 def tell(error):
-    """All that a log could show of an error: its message, those of its causes and contexts, the traceback."""
+    """All that a log could show of an error: its message, those of its causes and contexts, the
+    traceback."""
     texts, seen = ["".join(traceback.format_exception_only(error))], error
     while seen.__cause__ or seen.__context__:
         seen = seen.__cause__ or seen.__context__
@@ -177,10 +181,11 @@ def tell(error):
 
 
 @pytest.mark.slow
-def test_a_thousand_broken_plans_and_tables():
+@pytest.mark.parametrize("count", [300, pytest.param(1000, marks=pytest.mark.long)])
+def test_hundreds_of_broken_plans_and_tables(count):
     rng = random.Random(20250)
     outcomes = {"refused plan": 0, "refused table": 0, "integers": 0}
-    for _ in range(1000):
+    for _ in range(count):
         content = mutated(rng)
         names = renamed(rng, content)
         data = table(rng, names)
@@ -204,4 +209,4 @@ def test_a_thousand_broken_plans_and_tables():
             assert not any(secret in told for secret in SECRETS), told
             assert len(told) > 20
         outcomes[stage] += 1
-    assert all(count > 50 for count in outcomes.values()), outcomes
+    assert all(found > count // 20 for found in outcomes.values()), outcomes

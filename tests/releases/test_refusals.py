@@ -1,21 +1,20 @@
 """What a plan, a source or a table may not be, each with the sentence that says so."""
 
-import numpy as np
 import pytest
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
-from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError, PlanError, UnsupportedError
-from leastnoise.privacy.single import TableLoss
-from leastnoise.releases import scan
-from leastnoise.releases.foreign import loss_as_json, loss_from_json
-from leastnoise.releases.plan import Key, Plan, Statistic
-from leastnoise.releases.plan_file import plan_from
-from leastnoise.releases.run import release
-from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, Frame, ParquetFile
-from leastnoise.releases.table import open_table
+from leastnoise.releases.data import scan
+from leastnoise.releases.data.opening import open_table
+from leastnoise.releases.plan.file import plan_from
+from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import Connection, CsvFile, DuckDBTable, Frame, ParquetFile
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.release import release
+from leastnoise.text.numbers import above
 
 COUNT = (Statistic("count"),)
 ALONE = {"one_row_per_person": True}
@@ -151,7 +150,7 @@ def test_parquet_files_by_a_pattern(tmp_path):
 
 def test_engines_without_progress_are_served_without_it(monkeypatch):
     arrow = pytest.importorskip("pyarrow")
-    monkeypatch.setattr(scan, "_HANDLES", {})
+    monkeypatch.setattr(scan, "_handle", lambda engine, backend: scan._Handle())
     told = []
     done = release(
         plan(),
@@ -164,11 +163,3 @@ def test_engines_without_progress_are_served_without_it(monkeypatch):
         repr(done)
         == f"Release('refused', 1 numbers, epsilon={above(done.epsilon, 6)}, delta=1e-06, duckdb)"
     )
-
-
-def test_losses_that_are_no_losses():
-    with pytest.raises(ValueError, match="unknown form of loss 'cloud'"):
-        loss_from_json({"form": "cloud", "tables": []})
-    for loss in (TableLoss(np.zeros(2), np.zeros(1)), TableLoss(np.zeros(0), np.zeros(0))):
-        with pytest.raises(InvalidParameterError, match="values: take a larger interval"):
-            loss_as_json(loss)

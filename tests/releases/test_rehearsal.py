@@ -1,7 +1,9 @@
-"""What fails before the rows are counted costs nothing: on the visits of a clinic (examples/clinic.csv), broken in many ways, and
-on real flights in files whose pages are damaged, in PostgreSQL and in Spark.
+"""What fails before the rows are counted costs nothing: on the visits of a clinic
+(examples/clinic.csv), broken in many ways, and on real flights in files whose pages are damaged, in
+PostgreSQL and in Spark.
 
-A table in SQLite was charged for and then failed, twice; so were files in another encoding or with lines of other lengths.
+A table in SQLite was charged for and then failed, twice; so were files in another encoding or with
+lines of other lengths.
 """
 
 import csv
@@ -18,12 +20,14 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
 from leastnoise.errors import EngineError, PlanError, UnsupportedError
-from leastnoise.releases import table as tables
-from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.run import release
-from leastnoise.releases.source import Connection, CsvFile, DuckDBTable, ParquetFile
+from leastnoise.ledger.ledger import Ledger
+from leastnoise.releases.data import counts
+from leastnoise.releases.data.opening import open_table
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import Connection, CsvFile, DuckDBTable, ParquetFile
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.release import release
 from releases import engines
 from releases import real_tables as real
 
@@ -44,7 +48,8 @@ def visits(source=None):
 
 @pytest.fixture(scope="module")
 def noise():
-    """It depends on the statistics alone; the plan's hash, which says where the table is, is put in by the tests."""
+    """It depends on the statistics alone; the plan's hash, which says where the table is, is put in
+    by the tests."""
     return mechanism(visits())
 
 
@@ -193,16 +198,16 @@ def test_no_row_is_read_by_the_rehearsal_of_a_database(tmp_path, noise):
         rest = "patient, ward, CASE WHEN error('a row was read') IS NULL THEN stay END AS stay"
         database.execute(f"CREATE VIEW failing AS SELECT {rest} FROM visits")
     plan = visits(DuckDBTable(str(path), "failing"))
-    opened = tables.open_table(plan)
+    opened = open_table(plan)
     try:
-        tables.rehearse(plan, opened, noise.blocks)
+        counts.rehearse(plan, opened, noise.blocks)
         (stays,) = (
             block
             for block in noise.blocks
             if any(answer.measure == "centred" for answer in block.answers)
         )
         with pytest.raises(EngineError):
-            tables.aggregate(plan, opened, stays)
+            counts.aggregate(plan, opened, stays)
     finally:
         opened.close()
 
@@ -239,7 +244,8 @@ def is_free(ledger, flown_noise, said, source=None, table=None, error=EngineErro
 
 
 def damaged(path):
-    """The file with a page of the last column that is read overwritten; its footer, and so its schema, is whole."""
+    """The file with a page of the last column that is read overwritten; its footer, and so its
+    schema, is whole."""
     from pyarrow import parquet
 
     group = parquet.ParquetFile(path).metadata.row_group(0)
@@ -271,7 +277,10 @@ def test_parquet_with_a_damaged_page_or_half_a_file_costs_nothing(ledger, flown_
     )
     broken = tmp_path / "broken.parquet"
     shutil.copy(whole, broken)
-    said = "while reading the table's files to their end .* If its files are damaged or not whole, write them again"
+    said = (
+        "while reading the table's files to their end .* If its files are damaged or not "
+        "whole, write them again"
+    )
     is_free(ledger, flown_noise, said, ParquetFile(damaged(str(broken))))
     assert released(ledger, flown_noise, ParquetFile(whole)).entry is not None
 
@@ -294,7 +303,8 @@ def test_a_damaged_page_of_decimal_numbers_costs_nothing(ledger, flown_noise, tm
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_what_postgres_refuses_costs_nothing(ledger, flown_noise):
-    """A column that may not be read, a table that may not, a view that is gone, a view without the column."""
+    """A column that may not be read, a table that may not, a view that is gone, a view without the
+    column."""
     psycopg = pytest.importorskip("psycopg")
     with engines.postgres() as connected:
         connected.create_table("flights", real.flights(40))
@@ -335,7 +345,8 @@ def test_what_postgres_refuses_costs_nothing(ledger, flown_noise):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_what_spark_cannot_read_costs_nothing(ledger, flown_noise, tmp_path):
-    """A view that is gone, one without the column, a file whose page is damaged, one that was removed after the table was made."""
+    """A view that is gone, one without the column, a file whose page is damaged, one that was
+    removed after the table was made."""
     with engines.spark() as connected:
         session = connected._session
 
@@ -367,13 +378,14 @@ def test_what_spark_cannot_read_costs_nothing(ledger, flown_noise, tmp_path):
             is_free(ledger, flown_noise, said, table=session.table(name))
         # What a view computes may fail on the value of a row, and no row is read of it beforehand.
         failing = session.sql(
-            "SELECT tailnum, origin, CASE WHEN raise_error('a row was read') IS NULL THEN air_time END air_time FROM flights"
+            "SELECT tailnum, origin, CASE WHEN raise_error('a row was read') IS NULL THEN "
+            "air_time END air_time FROM flights"
         )
-        opened = tables.open_table(flown(), failing)
+        opened = open_table(flown(), failing)
         try:
             assert not opened.is_files
-            tables.rehearse(flown(), opened, flown_noise.blocks)
-            tables.read_through(flown(), opened)
+            counts.rehearse(flown(), opened, flown_noise.blocks)
+            counts.read_through(flown(), opened)
         finally:
             opened.close()
         assert released(ledger, flown_noise, table=connected.table("flights")).entry is not None

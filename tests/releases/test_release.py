@@ -13,13 +13,16 @@ pa = pytest.importorskip("pyarrow")
 
 from leastnoise import PrivacyLoss, cube, exact  # noqa: E402
 from leastnoise.errors import BudgetExceededError, DesignError, EngineError, LedgerError, PlanError  # noqa: E402
-from leastnoise.releases import run  # noqa: E402
-from leastnoise.releases.estimate import Row, processed  # noqa: E402
-from leastnoise.releases.ledger import Ledger  # noqa: E402
-from leastnoise.releases.mechanism import Law, _assigned, _Layout, mechanism  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.run import release  # noqa: E402
-from leastnoise.releases.sensitivity import Answer  # noqa: E402
+from leastnoise.ledger.ledger import Ledger  # noqa: E402
+from leastnoise.releases import release as run  # noqa: E402
+from leastnoise.releases.estimates.postprocessing import processed  # noqa: E402
+from leastnoise.releases.estimates.row import ReleasedRow  # noqa: E402
+from leastnoise.releases.noise.layout import NoiseLayout  # noqa: E402
+from leastnoise.releases.noise.mechanism import SampledLaw, _assigned, mechanism  # noqa: E402
+from leastnoise.releases.noise.sensitivity import Answer  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
+from leastnoise.releases.release import release  # noqa: E402
 from leastnoise.sampling import InsecureSeededEntropy  # noqa: E402
 from releases import three_sets  # noqa: E402
 
@@ -74,9 +77,10 @@ def test_values_are_right_up_to_the_stated_noise():
         "persons with an unreadable value": 0,
         "persons with a clipped value": 0,
     }
-    scores, inside = [], 0
+    scores, inside, made = [], 0, mechanism(plan)
     for seed in range(60):
-        done = release(plan, table=table, entropy=InsecureSeededEntropy(seed), not_private=True)
+        seeded = {"entropy": InsecureSeededEntropy(seed), "not_private": True}
+        done = release(plan, table=table, prepared=made, **seeded)
         for row in done.rows:
             scores.append((row.value - truth[row.statistic]) / row.noise_std)
             inside += abs(row.value - truth[row.statistic]) <= row.half_width
@@ -190,7 +194,8 @@ def test_a_plan_for_other_neighbours_is_refused_before_the_table_is_opened(ledge
 
 
 def test_a_batch_may_be_served_in_blocks():
-    """Joint noise on blocks of a batch, the last of them not full: every answer has noise, and the right one."""
+    """Joint noise on blocks of a batch, the last of them not full: every answer has noise, and the
+    right one."""
     plan = small(
         statistics=tuple(
             Statistic("count", name=f"count by {k}", group_by={"g": list(k)}) for k in ("ab", "abc")
@@ -198,8 +203,8 @@ def test_a_batch_may_be_served_in_blocks():
     )
     made = mechanism(plan)
     pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
-    laws = (Law(pair, 3, "cube"),)
-    layout = _Layout(
+    laws = (SampledLaw(pair, 3, "cube"),)
+    layout = NoiseLayout(
         "joint", (), ((0, tuple(range(7))),)
     )  # two keys and all others, three keys and all others
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
@@ -223,8 +228,10 @@ def test_a_failing_engine_says_nothing_of_the_data(tmp_path):
     (tmp_path / "t.csv").write_text("age\n50\nSECRET,1,2\n", encoding="utf-8")
     plan_file = tmp_path / "plan.toml"
     plan_file.write_text(
-        'name = "small"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n[source]\ncsv = "t.csv"\n'
-        '[[statistic]]\nkind = "count"\n[[statistic]]\nkind = "mean"\ncolumn = "age"\nlower = 0\nupper = 100\npitch = 0.5\n'
+        'name = "small"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person '
+        '= true\n[source]\ncsv = "t.csv"\n'
+        '[[statistic]]\nkind = "count"\n[[statistic]]\nkind = "mean"\ncolumn = "age"\nlower = '
+        "0\nupper = 100\npitch = 0.5\n"
         'missing = "drop"\n',
         encoding="utf-8",
     )
@@ -280,13 +287,14 @@ def test_post_processing_is_declared_and_kept_apart():
     )
     other = Answer("rows", group_by=plan.statistics[1].group_by)
     rows = [
-        Row("count", "count", "", 110.0, 1.0, 2.0),
-        Row("by g", "count", "g = a", 60.0, 1.0, 2.0),
-        Row("by g", "count", "g = b", 44.0, 1.0, 2.0),
-        Row("by g", "count", "g = c", -6.0, 1.0, 2.0),
-        Row("rows with other keys", "other keys", "g", 2.0, 1.0, 2.0, check=other),
+        ReleasedRow("count", "count", "", 110.0, 1.0, 2.0),
+        ReleasedRow("by g", "count", "g = a", 60.0, 1.0, 2.0),
+        ReleasedRow("by g", "count", "g = b", 44.0, 1.0, 2.0),
+        ReleasedRow("by g", "count", "g = c", -6.0, 1.0, 2.0),
+        ReleasedRow("rows with other keys", "other keys", "g", 2.0, 1.0, 2.0, check=other),
     ]
-    # Least squares with non-negativity inside: c is 0, and the 4 that are missing are shared by the four others.
+    # Least squares with non-negativity inside: c is 0, and the 4 that are missing are shared by the
+    # four others.
     changed = processed(plan, rows)
     assert [row.value for row in changed] == [109.0, 61.0, 45.0, 0.0, 3.0]
     assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0, 2.0]

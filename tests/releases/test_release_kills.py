@@ -1,4 +1,5 @@
-"""Eight processes release from one ledger and are killed at every instant: nothing overspent, nothing revealed without spend."""
+"""Eight processes release from one ledger and are killed at every instant: nothing overspent,
+nothing revealed without spend."""
 
 import json
 import os
@@ -14,7 +15,7 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
 from leastnoise import PrivacyLoss
-from leastnoise.releases.ledger import Ledger
+from leastnoise.ledger.ledger import Ledger
 from releases.instants import WAITING
 from releases.release_processes import INSTANTS, RETURNED, REVEALED, targets
 
@@ -63,13 +64,15 @@ def test_kills_of_eight_writers(kills, tmp_path):
             assert mine, name
             assert budget.spent <= budget.epsilon
             assert spent_by_laws(ledger, mine, budget.delta) <= budget.epsilon
-    # A child killed in its second or third release has revealed one or two; refused ones ask for the right to write more often.
+    # A child killed in its second or third release has revealed one or two; refused ones ask for
+    # the right to write more often.
     assert certainly_revealed >= sum(
         target.time - (target.instant != REVEALED)
         for target in planned
         if target.instant != WAITING
     )
-    # One that has just gone on from the end of a release may have revealed it without having told so.
+    # One that has just gone on from the end of a release may have revealed it without having told
+    # so.
     untold = sum(target.after for target in planned if target.instant == RETURNED)
     assert certainly_revealed <= len(revealed) <= certainly_revealed + untold
     for number, plan_hash, result_hash in revealed:

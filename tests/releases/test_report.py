@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from leastnoise import laplace
-from leastnoise.releases import page as pages
-from leastnoise.releases import report
-from leastnoise.releases.estimate import Row
-from leastnoise.releases.mechanism import Law, Mechanism
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.run import Release
+from leastnoise.releases.estimates.row import ReleasedRow
+from leastnoise.releases.noise.mechanism import Mechanism, SampledLaw
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.report.guarantee import in_words
+from leastnoise.releases.report.html import scales
+from leastnoise.releases.report.registry import registry
+from leastnoise.releases.result import Release
 
 HOSTILE = "<script>alert('x')</script> & é"
 
@@ -32,13 +34,13 @@ def made(**more):
         **more,
     )
     rows = (
-        Row(HOSTILE, "count", "", 1234.5678, 12.0, 23.5),
-        Row("=1+1", "count", "g = a", -1.0, 12.0, 23.5),
+        ReleasedRow(HOSTILE, "count", "", 1234.5678, 12.0, 23.5),
+        ReleasedRow("=1+1", "count", "g = a", -1.0, 12.0, 23.5),
     )
     noise = Mechanism(
         (),
         (),
-        (Law(laplace(5.0), 2, "Laplace"),),
+        (SampledLaw(laplace(5.0), 2, "Laplace"),),
         (),
         "product",
         0.99,
@@ -93,9 +95,10 @@ def test_the_page_is_whole_and_escaped():
     ],
 )
 def test_the_guarantee_is_a_comparison_of_two_releases(relation, compared):
-    """It bounds what a release makes likelier, not what somebody may come to believe: correlated knowledge has no such bound."""
+    """It bounds what a release makes likelier, not what somebody may come to believe: correlated
+    knowledge has no such bound."""
     shown = replace(made(), plan=replace(made().plan, relation=relation))
-    for text in (report.in_words(shown), shown.to_html()):
+    for text in (in_words(shown), shown.to_html()):
         assert compared in text
         assert "2.69" in text
         assert "learnt about a person" in text
@@ -123,7 +126,7 @@ def test_post_processing_is_labelled():
 
 
 def test_registry_fields():
-    record = report.registry(made(about={"curator": "A hospital", "intended_use": "Planning"}))[
+    record = registry(made(about={"curator": "A hospital", "intended_use": "Planning"}))[
         "deployment"
     ]
     assert list(record) == [
@@ -156,25 +159,26 @@ def test_spreadsheets_see_no_formula():
     ],
 )
 def test_numbers_have_two_digits_of_their_interval_and_counts_are_whole(kind, value, half, shown):
-    assert Row("a", kind, "", value, half / 2, half).in_words() == shown
+    assert ReleasedRow("a", kind, "", value, half / 2, half).in_words() == shown
 
 
 def test_every_place_shows_the_same_numbers(monkeypatch):
-    """Terminal, page, notebook and pictures; 0.51401 was ± 0.51 on the terminal and ± 0.52 on the page."""
+    """Terminal, page, notebook and pictures; 0.51401 was ± 0.51 on the terminal and ± 0.52 on the
+    page."""
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib import pyplot
 
-    from leastnoise.cli import releases as terminal
+    from leastnoise.cli import release as terminal
     from leastnoise.plots import release_bars
 
     rows = (
-        Row(HOSTILE, "mean", "", 17.2349, 0.26, 0.51401),
-        Row("=1+1", "count", "g = a", 4321.0, 12.0, 23.5),
+        ReleasedRow(HOSTILE, "mean", "", 17.2349, 0.26, 0.51401),
+        ReleasedRow("=1+1", "count", "g = a", 4321.0, 12.0, 23.5),
     )
     shown = replace(made(), rows=rows)
     printed = []
     monkeypatch.setattr(terminal.click, "echo", lambda text="", **more: printed.append(text))
-    terminal._show_release(shown, None, "", (), False)
+    terminal._show_release(shown, None, "", ())
     texts = {
         "terminal": " ".join("\n".join(printed).split()),
         "page": re.sub("<[^>]*>", " ", shown.to_html()),
@@ -196,12 +200,12 @@ def test_means_are_drawn_between_their_bounds_and_the_rest_from_zero():
     )
     plan = Plan("p", None, "replace", statistics, 1.0, 1e-6, one_row_per_person=True)
     rows = (
-        Row("age", "mean", "", 55.0, 1.0, 2.0),
-        Row("n", "count", "g = a", 100.0, 5.0, 10.0),
-        Row("n", "count", "g = b", -3.0, 5.0, 10.0),
+        ReleasedRow("age", "mean", "", 55.0, 1.0, 2.0),
+        ReleasedRow("n", "count", "g = a", 100.0, 5.0, 10.0),
+        ReleasedRow("n", "count", "g = b", -3.0, 5.0, 10.0),
     )
     shown = replace(made(), plan=plan, rows=rows)
-    assert pages.scales(shown) == {"age": (20.0, 90.0), "n": (-13.0, 110.0)}
+    assert scales(shown) == {"age": (20.0, 90.0), "n": (-13.0, 110.0)}
     assert (
         'x1="2.00%" x2="17.61%"' in shown.to_html()
     )  # −13 to 7 of −13 to 110, on the 96 % between the ends
@@ -212,15 +216,15 @@ def test_a_scale_holds_what_lies_beyond_the_bounds():
         "mean", name="age", column="age", lower=20, upper=90, pitch=1, missing=50, public_n=10
     )
     plan = Plan("p", None, "replace", (statistic,), 1.0, 1e-6, one_row_per_person=True)
-    assert pages.scales(
-        replace(made(), plan=plan, rows=(Row("age", "mean", "", 89.0, 1.0, 2.0),))
+    assert scales(
+        replace(made(), plan=plan, rows=(ReleasedRow("age", "mean", "", 89.0, 1.0, 2.0),))
     ) == {"age": (20.0, 91.0)}
-    few = (Row("age", "mean", "", None, float("nan"), float("nan")),)
-    assert pages.scales(replace(made(), plan=plan, rows=few)) == {"age": (20.0, 90.0)}
+    few = (ReleasedRow("age", "mean", "", None, float("nan"), float("nan")),)
+    assert scales(replace(made(), plan=plan, rows=few)) == {"age": (20.0, 90.0)}
 
 
 def test_a_scale_is_never_empty():
-    assert pages.scales(replace(made(), rows=(Row("n", "count", "", 0.0, 0.0, 0.0),))) == {
+    assert scales(replace(made(), rows=(ReleasedRow("n", "count", "", 0.0, 0.0, 0.0),))) == {
         "n": (-1.0, 1.0)
     }
 

@@ -1,4 +1,5 @@
-"""What DuckDB writes when memory runs short: private while it is there, gone at the end, whatever ends the process."""
+"""What DuckDB writes when memory runs short: private while it is there, gone at the end, whatever
+ends the process."""
 
 import os
 import signal
@@ -15,12 +16,13 @@ pytest.importorskip("ibis")
 pa = pytest.importorskip("pyarrow")
 
 from leastnoise.errors import InvalidParameterError, PlanError  # noqa: E402
-from leastnoise.releases import scratch as module  # noqa: E402
-from leastnoise.releases.ledger import Ledger  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.run import release  # noqa: E402
-from leastnoise.releases.scratch import Ended, Scratch, remove_left_behind  # noqa: E402
-from leastnoise.releases.table import open_table  # noqa: E402
+from leastnoise.ledger.ledger import Ledger  # noqa: E402
+from leastnoise.releases.data import scratch as module  # noqa: E402
+from leastnoise.releases.data.opening import open_table  # noqa: E402
+from leastnoise.releases.data.scratch import Ended, Scratch, remove_left_behind  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
+from leastnoise.releases.release import release  # noqa: E402
 
 PLAN = Plan(
     "scratch", None, "add/remove", (Statistic("count"),), 1.0, 1e-6, one_row_per_person=True
@@ -28,7 +30,10 @@ PLAN = Plan(
 ROWS = pa.table({"x": [1] * 50})
 
 # A table without end: every row another person, so that whoever counts must keep all of them.
-ENDLESS = "CREATE VIEW t AS SELECT 'person ' || (a.range * 1000000 + b.range) AS id FROM range(1000000) a, range(1000000) b"
+ENDLESS = (
+    "CREATE VIEW t AS SELECT 'person ' || (a.range * 1000000 + b.range) AS id FROM "
+    "range(1000000) a, range(1000000) b"
+)
 ENDLESS_PLAN = """\
 name = "endless"
 epsilon = 1.0
@@ -45,9 +50,10 @@ kind = "count"
 # The program with so little memory that it must write rows to the disk at once.
 PROGRAM = """\
 import sys
-from leastnoise.releases import duck
+from leastnoise.releases.data import duckdb_engine as duck
 duck._CONFIGURATION.update(memory_limit="60MB", threads="2")
-sys.argv = ["leastnoise", "release", "../plan.toml", "--ledger", "../budget.ledger", "--scratch", "../place"]
+options = ["--ledger", "../budget.ledger", "--scratch", "../place"]
+sys.argv = ["leastnoise", "release", "../plan.toml", *options]
 from leastnoise.__main__ import run
 run()
 """
@@ -226,7 +232,7 @@ def test_a_lock_tells_the_living_from_the_dead(tmp_path):
 
 def test_a_forked_child_leaves_its_parents_folder_alone(tmp_path):
     program = (
-        "import os, sys; from leastnoise.releases.scratch import Scratch\n"
+        "import os, sys; from leastnoise.releases.data.scratch import Scratch\n"
         "folder = Scratch(sys.argv[1]); child = os.fork()\n"
         "if child == 0: sys.exit(0)\n"
         "os.waitpid(child, 0); print(folder.path.exists())\n"

@@ -1,4 +1,5 @@
-"""A sealed scan reads the table and nothing else, gives the same numbers, and never runs unsealed."""
+"""A sealed scan reads the table and nothing else, gives the same numbers, and never
+runs unsealed."""
 
 import ctypes
 import errno
@@ -21,15 +22,17 @@ import pyarrow.parquet  # noqa: E402
 
 from leastnoise.cli import main  # noqa: E402
 from leastnoise.errors import EngineError, PlanError, UnsupportedError  # noqa: E402
-from leastnoise.releases import seal, sealed  # noqa: E402
-from leastnoise.releases.ledger import Ledger  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.plan_file import plan_from  # noqa: E402
-from leastnoise.releases.run import release  # noqa: E402
-from leastnoise.releases.scratch import Scratch  # noqa: E402
-from leastnoise.releases.sealed import SealedTable  # noqa: E402
-from leastnoise.releases.sensitivity import blocks  # noqa: E402
-from leastnoise.releases.source import Connection, CsvFile  # noqa: E402
+from leastnoise.ledger.ledger import Ledger  # noqa: E402
+from leastnoise.releases.data import closed_process as seal  # noqa: E402
+from leastnoise.releases.data import sealed_scan as sealed  # noqa: E402
+from leastnoise.releases.data.scratch import Scratch  # noqa: E402
+from leastnoise.releases.data.sealed_scan import SealedTable  # noqa: E402
+from leastnoise.releases.noise.sensitivity import blocks  # noqa: E402
+from leastnoise.releases.plan.file import plan_from  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.source import Connection, CsvFile  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
+from leastnoise.releases.release import release  # noqa: E402
 from leastnoise.sampling.entropy import InsecureSeededEntropy  # noqa: E402
 
 can_be_sealed = pytest.mark.skipif(seal.obstacle() is not None, reason=str(seal.obstacle()))
@@ -38,7 +41,7 @@ COUNT = (Statistic("count"),)
 # Everything that a scan has no use for, tried from inside; prints what each attempt came to.
 TRIALS = """\
 import ctypes, errno, json, os, socket, sys, threading
-from leastnoise.releases import seal
+from leastnoise.releases.data import closed_process as seal
 table, other, folder = sys.argv[1:]
 seal.seal([table], [folder])
 libc = ctypes.CDLL(None, use_errno=True)
@@ -77,10 +80,14 @@ trials = {
     "read another file": lambda: open(other),
     "read another file from a thread": in_a_thread,
     "read another file from a child": in_a_child,
-    "read another file by a link": lambda: (os.symlink(other, folder + "/link"), open(folder + "/link")),
+    "read another file by a link": lambda: (
+        os.symlink(other, folder + "/link"), open(folder + "/link")
+    ),
     "read another file by a hard link": lambda: os.link(other, folder + "/hard"),
     "list a folder": lambda: os.listdir("/"),
-    "read the environment of another process": lambda: open(f"/proc/{os.getppid()}/environ", "rb").read(),
+    "read the environment of another process": lambda: (
+        open(f"/proc/{os.getppid()}/environ", "rb").read()
+    ),
     "write to the folder": lambda: open(folder + "/rows", "w").write("rows"),
     "write beside the folder": lambda: open(folder + "/../rows", "w"),
     "make a folder beside it": lambda: os.mkdir(folder + "/../rows"),
@@ -147,7 +154,7 @@ def test_a_process_with_threads_is_not_sealed():
     program = """
 import json, threading
 from leastnoise.errors import UnsupportedError
-from leastnoise.releases.seal import seal
+from leastnoise.releases.data.closed_process import seal
 done = threading.Event()
 thread = threading.Thread(target=done.wait)
 thread.start()
@@ -244,7 +251,8 @@ def test_the_numbers_are_the_same(kind, tmp_path):
 def test_the_command_line_scans_sealed(tmp_path, monkeypatch):
     (tmp_path / "visits.csv").write_text("x\n" + "1\n" * 500)
     (tmp_path / "plan.toml").write_text(
-        'name = "p"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = true\n'
+        'name = "p"\nepsilon = 1.0\ndelta = 1e-6\nrelation = "add/remove"\none_row_per_person = '
+        "true\n"
         '[source]\ncsv = "visits.csv"\n[[statistic]]\nkind = "count"\n',
         encoding="utf-8",
     )
@@ -348,7 +356,10 @@ COUNTING = Plan("sealed", CsvFile("t.csv"), "add/remove", COUNT, 1.0, 1e-6, one_
 def said_by(answers, tmp_path, monkeypatch):
     """A child that says these lines, whatever it is asked."""
     waits = "sys.stdin.read()" if answers else ""  # until it is ended, or ends at once
-    loads = "import json, pickle, sys; sys.path[:] = json.loads(sys.argv[1]); pickle.load(sys.stdin.buffer)"
+    loads = (
+        "import json, pickle, sys; sys.path[:] = json.loads(sys.argv[1]); "
+        "pickle.load(sys.stdin.buffer)"
+    )
     program = f"{loads}; sys.stdout.write({answers!r}); sys.stdout.flush(); {waits}"
     monkeypatch.setattr(sealed, "_PROGRAM", program)
     monkeypatch.setattr(seal, "obstacle", lambda: None)
@@ -406,16 +417,19 @@ def test_no_child_and_no_rows_are_left_behind(tmp_path):
     place.mkdir()
     with duckdb.connect(str(tmp_path / "endless.db")) as made:
         made.execute(
-            "CREATE VIEW t AS SELECT a.range * b.range AS x FROM range(10000000) a, range(10000000) b"
+            "CREATE VIEW t AS SELECT a.range * b.range AS x FROM range(10000000) a, "
+            "range(10000000) b"
         )
     program = """
 import os, sys
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.sealed import SealedTable
-from leastnoise.releases.sensitivity import blocks
-from leastnoise.releases.source import DuckDBTable
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.data.sealed_scan import SealedTable
+from leastnoise.releases.noise.sensitivity import blocks
+from leastnoise.releases.plan.source import DuckDBTable
 total = Statistic("sum", column="x", lower=0, upper=1, pitch=1, missing="drop")
-plan = Plan("p", DuckDBTable(sys.argv[1], "t"), "add/remove", (total,), 1.0, 1e-6, one_row_per_person=True, max_rows=10**14)
+source, limits = DuckDBTable(sys.argv[1], "t"), {"one_row_per_person": True, "max_rows": 10**14}
+plan = Plan("p", source, "add/remove", (total,), 1.0, 1e-6, **limits)
 table = SealedTable(plan, blocks(plan), scratch=sys.argv[2])
 child = table._child.pid
 print(child, open(f"/proc/{child}/task/{child}/children").read(), flush=True)
@@ -515,7 +529,8 @@ def test_every_right_that_a_version_knows_is_closed(version, tmp_path, monkeypat
     "kind", ["csv", "csv without header", "gzip", "parquet", "pattern", "duckdb"]
 )
 def test_what_a_child_does_but_for_the_seal(kind, tmp_path, monkeypatch):
-    """In this process: loads by an example of the same kind, asks for the right doors, tries, says, counts."""
+    """In this process: loads by an example of the same kind, asks for the right doors, tries, says,
+    counts."""
     wanted = plan(written(kind, tmp_path), tmp_path)
     place = tmp_path / "scratch"
     place.mkdir()

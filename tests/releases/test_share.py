@@ -1,7 +1,8 @@
-"""The δ of a release, and what it leaves: on the visits of a clinic (examples/clinic.csv), several of them a patient, and on the
-flights of real aircraft.
+"""The δ of a release, and what it leaves: on the visits of a clinic (examples/clinic.csv), several
+of them a patient, and on the flights of real aircraft.
 
-A plan that asked for the whole δ of its data set used up what several releases share; nothing said so before.
+A plan that asked for the whole δ of its data set used up what several releases share; nothing said
+so before.
 """
 
 import re
@@ -17,14 +18,15 @@ pytest.importorskip("duckdb")
 from leastnoise import LatticeNoise
 from leastnoise.cli import main
 from leastnoise.errors import BudgetExceededError, LedgerError, PlanError
-from leastnoise.releases.accounting import FAILURES
+from leastnoise.ledger.budget import FAILURES
+from leastnoise.ledger.ledger import Ledger, Spend
 from leastnoise.releases.advice import tried, with_share
-from leastnoise.releases.ledger import Ledger, Spend
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.run import release
-from leastnoise.releases.source import CsvFile
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.plan.file import load_plan
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import CsvFile
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.release import release
 from leastnoise.sampling.entropy import InsecureSeededEntropy
 from releases import real_tables as real
 
@@ -34,7 +36,8 @@ BUDGET = {"epsilon": 2.0, "delta": 1e-6}
 
 
 def visits(epsilon=0.5, delta=None, statistics=COUNT):
-    """How many visits the clinic had: one number, whose best noise ends where it has used up its δ."""
+    """How many visits the clinic had: one number, whose best noise ends where it has
+    used up its δ."""
     unit = {"person": "patient", "rows_per_person": 4, "dataset": "clinic"}
     return Plan("visits", CsvFile(str(CLINIC)), "add/remove", statistics, epsilon, delta, **unit)
 
@@ -79,7 +82,8 @@ def follow(advice, ledger):
 
 
 def test_the_first_release_of_real_flights_leaves_a_budget_for_the_next(ledger):
-    """405 aircraft with all their flights of 2013, of each at most 100: the whole delta is refused, its share leaves the rest."""
+    """405 aircraft with all their flights of 2013, of each at most 100: the whole delta is refused,
+    its share leaves the rest."""
     table = real.flights(10)
     truth = real.at_most(table, 100)
     ledger.open_dataset("flights", **BUDGET, releases=4)
@@ -115,7 +119,8 @@ def test_the_first_release_of_real_flights_leaves_a_budget_for_the_next(ledger):
 
 
 def test_where_laws_are_fixed_in_advance_a_smaller_delta_may_follow(ledger):
-    """The first leaves 4 % of delta. A second like it has no room; one with its share of what is left has."""
+    """The first leaves 4 % of delta. A second like it has no room; one with its share of what is
+    left has."""
     ledger.open_dataset("clinic", **BUDGET, rule="fixed in advance")
     greedy = visits(delta=1e-6)
     made = mechanism(greedy)
@@ -191,7 +196,7 @@ def test_as_many_releases_as_were_declared_fit_into_delta(ledger):
 
 
 def test_old_budgets_are_read_as_shared_by_the_default_number(ledger, monkeypatch):
-    from leastnoise.releases import ledger as module
+    from leastnoise.ledger import ledger as module
 
     def without_number(name, budget):
         event = budget_event(name, budget)

@@ -9,10 +9,12 @@ pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
 from leastnoise.errors import EngineError, PlanError  # noqa: E402
-from leastnoise.releases.plan import Plan, Statistic  # noqa: E402
-from leastnoise.releases.sensitivity import blocks, is_checks  # noqa: E402
-from leastnoise.releases.source import CsvFile, DuckDBTable, Frame, ParquetFile  # noqa: E402
-from leastnoise.releases.table import aggregate, open_table  # noqa: E402
+from leastnoise.releases.data.counts import aggregate  # noqa: E402
+from leastnoise.releases.data.opening import open_table  # noqa: E402
+from leastnoise.releases.noise.sensitivity import blocks, is_checks  # noqa: E402
+from leastnoise.releases.plan.plan import Plan  # noqa: E402
+from leastnoise.releases.plan.source import CsvFile, DuckDBTable, Frame, ParquetFile  # noqa: E402
+from leastnoise.releases.plan.statistic import Statistic  # noqa: E402
 from releases import reference_release as reference  # noqa: E402
 from releases import tables  # noqa: E402
 
@@ -334,7 +336,8 @@ def test_one_person_more_changes_nothing_about_the_others(seed):
 
 
 def test_a_collation_does_not_decide_which_group_is_counted(tmp_path):
-    """Where case is ignored, the first row would name the group, and one person could empty it for all."""
+    """Where case is ignored, the first row would name the group, and one person could empty it for
+    all."""
     stats = (Statistic("count", group_by={"g": ["a", "é"]}),)
     for first in ("a", "A"):
         path = str(tmp_path / f"{first}.db")

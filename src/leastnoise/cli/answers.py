@@ -10,12 +10,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from leastnoise.errors import InvalidFileError, InvalidParameterError
-from leastnoise.storage import spreadsheet_text
+from leastnoise.files.spreadsheet import csv_text, guarded
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?")
 # Characters of an answer, and the size of its exponent: more than any floating-point number has.
@@ -39,16 +40,18 @@ class Answers:
     def text(self, noisy: Sequence[Sequence[str]], delimiter: str) -> str:
         """The table with other texts in the place of its answers; its other cells are safe in a
         spreadsheet."""
-        output = io.StringIO()
-        writer = csv.writer(output, delimiter=delimiter, lineterminator="\n")
-        if self.header is not None:
-            writer.writerow([_plain(cell) for cell in self.header])
+        lines = [] if self.header is None else [[_plain(cell) for cell in self.header]]
         for row, numbers in zip(self.rows, noisy, strict=True):
             cells = [_plain(cell) for cell in row]
             for column, number in zip(self.columns, numbers, strict=True):
                 cells[column] = number
-            writer.writerow(cells)
-        return output.getvalue()
+            lines.append(cells)
+        return csv_text(lines, delimiter)
+
+
+def standard_input() -> bytes:
+    """All of it."""
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
 
 
 def read_answers(
@@ -61,21 +64,10 @@ def read_answers(
     if not lines:
         raise InvalidFileError("There are no answers: expected at least one line with a number.")
     width = len(lines[0][1]) if header is None else len(header)
-    for number, cells in lines:
-        if len(cells) != width:
-            raise InvalidFileError(
-                f"Line {number}: expected {width} column(s), as in the first line; there are {len(cells)}."
-            )
+    _check_width(lines, width)
     columns = _columns(chosen, header, width)
-    if (
-        header is not None
-        and not chosen
-        and any(_NUMBER.fullmatch(cell.strip(" \t")) for cell in header)
-    ):
-        raise InvalidFileError(
-            "The first line, by --header a header, has numbers in it, and would be shown without noise. "
-            "Leave --header out, or, where columns are called by numbers, name them with --column."
-        )
+    if header is not None and not chosen:
+        _check_header(header)
     values = tuple(
         tuple(_value(cells[column], number, column, whole_numbers) for column in columns)
         for number, cells in lines
@@ -97,35 +89,59 @@ def _lines(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error:
-            message = "expected CSV: every quote closed, a doubled quote inside quotes, and cells of at most 131,072 characters"
+            message = (
+                "expected CSV: every quote closed, a doubled quote inside quotes, and "
+                "cells of at most 131,072 characters"
+            )
             raise InvalidFileError(f"Line {reader.line_num}: {message}.") from None
         if not cells:
             raise InvalidFileError(f"Line {reader.line_num}: expected a number; the line is empty.")
         yield reader.line_num, cells
 
 
+def _check_width(lines: Sequence[tuple[int, list[str]]], width: int) -> None:
+    for number, cells in lines:
+        if len(cells) != width:
+            raise InvalidFileError(
+                f"Line {number}: expected {width} column(s), as in the first line; there are "
+                f"{len(cells)}."
+            )
+
+
+def _check_header(header: Sequence[str]) -> None:
+    if any(_NUMBER.fullmatch(cell.strip(" \t")) for cell in header):
+        raise InvalidFileError(
+            "The first line, by --header a header, has numbers in it, and would be shown without "
+            "noise. Leave --header out, or, where columns are called by numbers, name them with "
+            "--column."
+        )
+
+
 def _columns(chosen: Sequence[str], header: tuple[str, ...] | None, width: int) -> tuple[int, ...]:
     if not chosen:
         return tuple(range(width))
-    found = []
-    for name in chosen:
-        if header is not None:
-            places = [place for place, cell in enumerate(header) if cell == name]
-            if len(places) != 1:
-                expected = f"to be the name of one column in the first line, not of {len(places)}"
-                raise InvalidParameterError("--column", name, expected)
-        else:
-            places = [int(name) - 1] if re.fullmatch(r"[0-9]{1,6}", name) else []
-            if not places or not 0 <= places[0] < width:
-                raise InvalidParameterError(
-                    "--column",
-                    name,
-                    f"to be the number of a column, 1 to {width}; for a name the table needs --header",
-                )
-        found.append(places[0])
+    if header is None:
+        found = [_column_by_number(name, width) for name in chosen]
+    else:
+        found = [_column_by_name(name, header) for name in chosen]
     if len(set(found)) != len(found):
         raise InvalidParameterError("--column", chosen[-1], "to be given once for each column")
     return tuple(sorted(found))
+
+
+def _column_by_name(name: str, header: Sequence[str]) -> int:
+    places = [place for place, cell in enumerate(header) if cell == name]
+    if len(places) != 1:
+        expected = f"to be the name of one column in the first line, not of {len(places)}"
+        raise InvalidParameterError("--column", name, expected)
+    return places[0]
+
+
+def _column_by_number(name: str, width: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", name) or not 1 <= int(name) <= width:
+        expected = f"to be the number of a column, 1 to {width}; for a name the table needs"
+        raise InvalidParameterError("--column", name, f"{expected} --header")
+    return int(name) - 1
 
 
 def _value(cell: str, line: int, column: int, whole_numbers: bool) -> Fraction:
@@ -145,7 +161,7 @@ def _value(cell: str, line: int, column: int, whole_numbers: bool) -> Fraction:
 
 def _plain(cell: str) -> str:
     """A cell that is no answer: numbers as they are, texts so that no spreadsheet runs them."""
-    return cell if _NUMBER.fullmatch(cell) else spreadsheet_text(cell)
+    return cell if _NUMBER.fullmatch(cell) else str(guarded(cell))
 
 
 def exact_decimals(integers: Sequence[int], unit: Fraction) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from leastnoise.cli.base import main
+from leastnoise.cli.group import main
 
 
 @main.command()
@@ -23,6 +23,7 @@ def completion(shell: str) -> None:
     made = get_completion_class(shell)
     if made is None:
         raise click.UsageError(f"There is no completion for {shell}.")
-    # The script alone: click's own `source` asks bash for its version, which fails where there is no bash.
+    # The script alone: click's own `source` asks bash for its version, which fails where there is
+    # no bash.
     script = made(main, {}, "leastnoise", "_LEASTNOISE_COMPLETE")
     click.echo(script.source_template % script.source_vars())

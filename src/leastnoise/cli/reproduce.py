@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from leastnoise.cli.base import main
+from leastnoise.cli.group import main
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
@@ -16,6 +16,6 @@ def reproduce(arguments: tuple[str, ...]) -> None:
       leastnoise reproduce fig1 --quick --out figures
       leastnoise reproduce --help
     """
-    from leastnoise.paper.__main__ import run
+    from leastnoise.reproduction.__main__ import run
 
     run(list(arguments), prog="leastnoise reproduce")

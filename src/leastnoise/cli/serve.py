@@ -10,9 +10,14 @@ import sys
 
 import click
 
-from leastnoise.cli.base import json_option, main, print_json
-from leastnoise.cli.words import printable
-from leastnoise.extras import installing
+from leastnoise.cli.group import main
+from leastnoise.cli.messages import printable, refused
+from leastnoise.cli.options import json_option, number
+from leastnoise.cli.output import print_json
+from leastnoise.optional import installing
+
+_NAMES = "A further host name the server answers to; may be repeated."
+_WORKERS = "Processes that design; by default one for each processor, at most 4."
 
 
 @main.command()
@@ -29,17 +34,8 @@ from leastnoise.extras import installing
     show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
-@click.option(
-    "--name",
-    "names",
-    multiple=True,
-    help="A further host name the server answers to; may be repeated.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    help="Processes that design; by default one for each processor, at most 4.",
-)
+@click.option("--name", "names", multiple=True, help=_NAMES)
+@number("--workers", _WORKERS, type=click.IntRange(1, 64))
 @click.option(
     "--open/--no-open",
     "opens",
@@ -57,7 +53,8 @@ def serve(
 ) -> None:
     """Open the explorer: a local page that shows what ε, δ and the number of answers buy.
 
-    It designs noise and never sees data. Only this machine can reach it unless --host says otherwise. Ctrl-C stops it.
+    It designs noise and never sees data. Only this machine can reach it unless --host says
+    otherwise. Ctrl-C stops it.
 
     \b
       leastnoise serve
@@ -66,13 +63,12 @@ def serve(
     try:
         import uvicorn
 
-        from leastnoise.web.app import Limits, configuration
+        from leastnoise.explorer.app import Limits, configuration
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
-        click.echo(
-            f"leastnoise: The explorer needs starlette and uvicorn: {installing('web')}", err=True
-        )
+        needed = f"The explorer needs starlette and uvicorn: {installing('web')}"
+        click.echo(f"leastnoise: {needed}", err=True)
         raise SystemExit(2) from None
 
     listening = _listening(host, port)
@@ -81,8 +77,8 @@ def serve(
     url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
     if not ipaddress.ip_address(address).is_loopback:
         click.echo(
-            f"leastnoise: Warning: {address} is not a loopback address. Everybody on its network can use this page, without a "
-            "password and without encryption.",
+            f"leastnoise: Warning: {address} is not a loopback address. Everybody on its network "
+            "can use this page, without a password and without encryption.",
             err=True,
         )
 
@@ -102,32 +98,22 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens already, so that a port in use is known before anything is started."""
-    from leastnoise.errors import InvalidParameterError
-
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[
-            0
-        ]
+        known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, place = known[0]
         found = socket.socket(family, kind, protocol)
         if os.name == "posix":
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(place)
         found.listen(128)
-    except (
-        UnicodeError
-    ):  # what the encoding of host names makes of a label that is empty or too long
-        raise InvalidParameterError(
-            "--host", host, "to be the name or the address of this machine"
-        ) from None
+    except UnicodeError:  # what the encoding of host names makes of an empty or too long label
+        expected = "to be the name or the address of this machine"
+        raise refused("--host", host, expected) from None
     except OSError as error:
-        reason = (
-            "is already in use"
-            if error.errno == errno.EADDRINUSE
-            else f"cannot be used: {error.strerror or error}"
-        )
-        click.echo(
-            f"leastnoise: Port {port} of {printable(host)} {reason}; choose another with --port.",
-            err=True,
-        )
+        reason = f"cannot be used: {error.strerror or error}"
+        if error.errno == errno.EADDRINUSE:
+            reason = "is already in use"
+        advice = "choose another with --port"
+        click.echo(f"leastnoise: Port {port} of {printable(host)} {reason}; {advice}.", err=True)
         raise SystemExit(2) from None
     return found

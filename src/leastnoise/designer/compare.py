@@ -1,24 +1,30 @@
-"""All mechanisms at one setting: the ε of each at the same σ, and the σ each needs for the ε of the best."""
+"""All mechanisms at one setting: the ε of each at the same σ, and the σ each needs for the ε of the
+best."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.design import design
+from leastnoise.designer.result import Design
 from leastnoise.designer.rivals import known_laws
-from leastnoise.errors import LeastNoiseError
-from leastnoise.noise import Domain, Noise
-from leastnoise.privacy.loss import PrivacyLoss
+from leastnoise.laws.base import Domain
 
-_CLOSE = 1e-5  # how far above the least one a σ may be, relatively
+_MOST_NOISE = 20.0  # of the best law, up to which a known law is looked for
 
 
 @dataclass(frozen=True)
-class Row:
-    """One mechanism: `sigma_at_epsilon` is None where it was not looked for or cannot be had."""
+class ComparedLaw:
+    """One mechanism beside the others.
+
+    Attributes:
+        name: "optimised", or that of the known law.
+        epsilon_at_sigma: ε of all releases at the common sigma.
+        sigma_at_epsilon: Standard deviation that the law needs for the ε of the best one, in the
+            units of the answers; None where it was not looked for or cannot be had.
+    """
 
     name: str
     epsilon_at_sigma: float
@@ -27,50 +33,46 @@ class Row:
 
 def compare(
     *, delta: float, sigma: float, domain: Domain = "real", **request: Any
-) -> tuple[Row, ...]:
-    """The design for the request and every known law beside it, best first."""
+) -> tuple[ComparedLaw, ...]:
+    """The design for the request and every known law beside it, best first.
+
+    Args:
+        delta: Probability with which the guarantee may fail, in (0, 1).
+        sigma: Standard deviation of the noise on one answer, in its units.
+        domain: "real" or "integer".
+        **request: What else `design` takes, but for `epsilon`.
+
+    Returns:
+        One entry for each law: its ε at this sigma, and the sigma it needs for the ε of the best.
+
+    Raises:
+        InvalidParameterError: a parameter is not what is expected.
+        DesignError: no law can be designed for this request.
+
+    Example:
+        >>> best, *others = compare(delta=1e-6, sigma=8.0)
+        >>> all(best.epsilon_at_sigma <= other.epsilon_at_sigma for other in others)
+        True
+    """
     best = design(delta=delta, sigma=sigma, domain=domain, **request)
-    rows = [Row(best.origin, best.epsilon, best.sigma)]
-    builders = {
-        name: (build, uses)
-        for name, build, uses in known_laws(best.sensitivity, best.batch, domain)
-    }
-    for name, epsilon in best.rivals.items():
-        if name == best.origin:
-            continue
-        needed = None
-        if name in builders:
-            build, uses = builders[name]
-            needed = least_sigma(
-                build, best.epsilon, best.sigma, best.sensitivity, delta, best.compositions * uses
-            )
-        rows.append(Row(name, epsilon, needed))
-    return tuple(rows)
+    own = ComparedLaw(best.origin, best.epsilon, best.sigma)
+    needed = _needed(best, domain)
+    others = [(name, epsilon) for name, epsilon in best.rivals.items() if name != best.origin]
+    return own, *(ComparedLaw(name, epsilon, needed.get(name)) for name, epsilon in others)
 
 
-def least_sigma(
-    build: Callable[[float], Noise],
-    epsilon: float,
-    sigma: float,
-    sensitivity: float,
-    delta: float,
-    draws: int,
-) -> float | None:
-    """The least standard deviation at which the family is certified at `epsilon`, between 1 and 20 times `sigma`."""
-
-    def fits(log_sigma: float) -> bool:
-        return (
-            PrivacyLoss.of(build(math.exp(log_sigma)), sensitivity).compose(draws).epsilon(delta)
-            <= epsilon
+def _needed(best: Design, domain: Domain) -> dict[str, float | None]:
+    """The standard deviation that each other known law needs for the ε of the best."""
+    return {
+        name: least_sigma(
+            build,
+            best.epsilon,
+            (best.sigma, _MOST_NOISE * best.sigma),
+            sensitivity=best.sensitivity,
+            delta=best.delta,
+            draws=best.compositions * uses,
+            start=best.sigma,
         )
-
-    low, high = math.log(sigma), math.log(20.0 * sigma)
-    try:
-        if not fits(high):
-            return None
-        while high - low > _CLOSE:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if fits(middle) else (middle, high)
-    except LeastNoiseError:
-        return None
-    return math.exp(high)
+        for name, build, uses in known_laws(best.sensitivity, best.batch, domain, best.touched)
+        if name in best.rivals and name != best.origin
+    }

@@ -4,86 +4,56 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
-import numpy as np
 from scipy import optimize
 
-from leastnoise import classic
-from leastnoise.ball import sphere
-from leastnoise.closed_form import GaussianNoise, LaplaceNoise
+from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.cost import Cost, quadratic
-from leastnoise.designer import pure, whole
+from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
-from leastnoise.designer.candidates import bins
-from leastnoise.errors import InvalidParameterError, LeastNoiseError
-from leastnoise.lattice import LatticeNoise
-from leastnoise.noise import Domain, Noise
-from leastnoise.privacy.loss import PrivacyLoss
-from leastnoise.shells import Floats
-from leastnoise.steps import shift_in_steps, step_of
+from leastnoise.designer.request import Request
+from leastnoise.designer.result import FoundLaw, Way
+from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
+from leastnoise.lattice.resolution import FINE, WIDE, WIDE_STAIRS, bins_of_design
+from leastnoise.lattice.steps import step_of
+from leastnoise.laws import classic
+from leastnoise.laws.base import Domain, Noise
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.sphere import sphere
+from leastnoise.solver.staircase import staircase
 
 _MOST_BINS = 30
-# Sigma in sensitivities: below, the bins of the Cactus law are too wide and its program is beyond double precision, and the cube
-# law has too many pairs of bins to judge.
+# Sigma in sensitivities: below, the bins of the Cactus law are too wide and its program is beyond
+# double precision, and the cube law has too many pairs of bins to judge.
 _LEAST = {"Cactus": 0.05, "cube": 0.01}
 _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 
 
-# Rivals that put independent noise on each answer, and our own of that kind.
-PRODUCTS = (
-    *(
-        "Gaussian",
-        "Laplace",
-        "Staircase",
-        "Cactus",
-        "discrete Gaussian",
-        "discrete Laplace",
-        "discrete Staircase",
-    ),
-    "optimised product",
-)
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A known law at the cost in question; `uses` is how many times one release of the whole batch draws from it."""
-
-    name: str
-    noise: Noise
-    uses: int
-    epsilon: float
-
-
-def rivals(
-    *,
-    sigma: float,
-    sensitivity: float,
-    delta: float,
-    compositions: int,
-    batch: int,
-    domain: Domain,
-    cost: Cost,
-    touched: int | None = None,
-    only: str | None = None,
-) -> list[Rival]:
+def rivals(request: Request, sigma: float, only: str | None = None) -> list[FoundLaw]:
     """Every known law that can be built at this cost, best first; or the named one `only`."""
-    found = []
-    for name, build, uses in known_laws(sensitivity, batch, domain, touched):
-        if only not in (None, name) or sigma < _LEAST.get(name, 0.0) * sensitivity:
+    found, s, domain = [], request.sensitivity, request.domain
+    for name, build, uses in known_laws(s, request.batch, domain, request.touched):
+        if only not in (None, name) or sigma < _LEAST.get(name, 0.0) * s:
             continue
         try:
-            noise = _at_cost(name, build, sigma, sensitivity, domain, cost)
-            loss = PrivacyLoss.of(noise, sensitivity).compose(compositions * uses)
-            found.append(Rival(name, noise, uses, loss.epsilon(delta)))
-        except (
-            LeastNoiseError,
-            ArithmeticError,
-            ValueError,
-        ):  # what cannot be built at so small a cost, or not judged, is no rival
-            continue
-    return sorted(found, key=lambda rival: rival.epsilon)
+            noise = _at_cost(name, build, sigma, s, domain, request.cost)
+            loss = PrivacyLoss.of(noise, s).compose(request.compositions * uses)
+            epsilon = loss.epsilon(request.delta)
+            found.append(FoundLaw(name, noise, uses, epsilon, _again(request, name)))
+        except (LeastNoiseError, ArithmeticError, ValueError):
+            continue  # what cannot be built at so small a cost, or not judged, is no rival
+    return sorted(found, key=lambda law: law.epsilon)
+
+
+def _again(request: Request, name: str) -> Way:
+    def again(sigma: float, _: FoundLaw | None) -> FoundLaw:
+        there = rivals(request, sigma, name)
+        if not there:
+            raise DesignError(f"The {name} law cannot be had at sigma={sigma!r}.")
+        return there[0]
+
+    return again
 
 
 def _at_cost(
@@ -94,50 +64,39 @@ def _at_cost(
     domain: Domain,
     cost: Cost,
 ) -> Noise:
-    """The known law of this cost. Staircase and Cactus are the best of their kind for the cost itself, which takes one solve where
-    a search through those for the variance takes thirty."""
+    """The known law of this cost. Staircase and Cactus are the best of their kind for the cost
+    itself, which takes one solve where a search through those for the variance takes thirty."""
     if cost.exponent != 2.0 and name.endswith("Staircase"):
-        return _staircase_at_cost(sigma, sensitivity, domain, cost)
+        return _staircase(sigma, sensitivity, domain, cost)
     if cost.exponent != 2.0 and name == "Cactus":
         return _cactus(sigma, sensitivity, domain, cost)
     return at_cost(build, sigma, cost)
 
 
-def _staircase_at_cost(
-    sigma: float, sensitivity: float, domain: Domain, cost: Cost
+def _staircase(
+    sigma: float, sensitivity: float, domain: Domain, cost: Cost | None = None
 ) -> LatticeNoise:
-    """The Staircase of Geng and Viswanath for any cost."""
-    wide = domain == "real" and sigma > 30.0 * sensitivity
-    step = classic.lattice_step(sigma, sensitivity, sensitivity if wide else None, domain, least=50)
-    shift = shift_in_steps(sensitivity, step)
-    stairs = pure.best_staircase(1, shift, *cost.in_steps(cost.of(sigma), step), domain)
-    return LatticeNoise.from_log_weights(
-        stairs.log_h, math.exp(-stairs.epsilon / shift), step=step, domain=domain
-    )
+    """The Staircase of Geng and Viswanath, for any cost. One that hardly grows any more has noise
+    far wider than sigma (min(|z|, 5) at sigma = 4.995: 20 s on the finer lattice)."""
+    size = sigma if cost is None else max(sigma, 0.25 * cost.radius(cost.of(sigma)))
+    is_wide = domain == "real" and size > WIDE_STAIRS * sensitivity
+    step = sensitivity if is_wide else None
+    return staircase(sigma, sensitivity=sensitivity, domain=domain, step=step, cost=cost)
 
 
 def known_laws(
     sensitivity: float, batch: int, domain: Domain, touched: int | None = None
 ) -> list[tuple[str, Callable[[float], Noise], int]]:
-    """(name, builder from a standard deviation, draws of one release that one person can influence) of every known law."""
+    """(name, builder from a standard deviation, draws of one release that one person can influence)
+    of every known law."""
     s, single = sensitivity, batch if touched is None else min(touched, batch)
-    if domain == "integer":
-        line: list[tuple[str, Callable[[float], Noise], int]] = [
-            ("discrete Gaussian", classic.discrete_gaussian, single),
-            ("discrete Laplace", classic.discrete_laplace, single),
-            (
-                "discrete Staircase",
-                lambda sigma: classic.discrete_staircase(sigma, sensitivity=int(s)),
-                single,
-            ),
-        ]
-    else:
-        line = [
-            ("Gaussian", classic.gaussian, single),
-            ("Laplace", classic.laplace, single),
-            ("Staircase", lambda sigma: _staircase(sigma, s), single),
-        ]
-    line.append(("Cactus", lambda sigma: _cactus(sigma, s, domain), single))
+    kind, is_whole = ("discrete ", True) if domain == "integer" else ("", False)
+    line: list[tuple[str, Callable[[float], Noise], int]] = [
+        (f"{kind}Gaussian", classic.discrete_gaussian if is_whole else classic.gaussian, single),
+        (f"{kind}Laplace", classic.discrete_laplace if is_whole else classic.laplace, single),
+        (f"{kind}Staircase", lambda sigma: _staircase(sigma, s, domain), single),
+        ("Cactus", lambda sigma: _cactus(sigma, s, domain), single),
+    ]
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
@@ -145,50 +104,41 @@ def known_laws(
 
 
 def plain_cube(sigma: float, batch: int, sensitivity: float, domain: Domain) -> LatticeNoise:
-    """The cube law, where sigma is large or small on a lattice as coarse as our own laws': that costs it 2e-7 of ε beyond 16
-    sensitivities and 1e-4 below a fifth of one, where the default has five times the bins and 25 times the pairs to judge."""
-    ratio = sigma / sensitivity
-    own = domain == "real" and not 0.2 <= ratio <= 16.0
-    return classic.cube(
-        sigma,
-        batch,
-        domain=domain,
-        sensitivity=sensitivity,
-        step=step_of(sensitivity, bins(ratio, batch)) if own else None,
-    )
-
-
-def _staircase(sigma: float, sensitivity: float) -> Noise:
-    """The Staircase law; beyond 30 sensitivities its first step is at s/2, where one bin a sensitivity puts it."""
-    return classic.staircase(
-        sigma, sensitivity=sensitivity, step=sensitivity if sigma > 30.0 * sensitivity else None
-    )
+    """The cube law, where sigma is large or small on a lattice as coarse as our own laws': that
+    costs it 2e-7 of ε beyond 16 sensitivities and 1e-4 below a fifth of one, where the default has
+    five times the bins and 25 times the pairs to judge."""
+    ratio, step = sigma / sensitivity, None
+    if domain == "real" and not FINE <= ratio <= WIDE:
+        step = step_of(sensitivity, bins_of_design(ratio, batch))
+    return classic.cube(sigma, batch, domain=domain, sensitivity=sensitivity, step=step)
 
 
 def _cactus(sigma: float, sensitivity: float, domain: Domain, cost: Cost | None = None) -> Noise:
-    """The Cactus law on at most 30 bins a sensitivity: with more, the free program takes seconds to gain less than 1e-3. For a
-    sensitivity of many integers it is that of the real line, rounded."""
-    step = step_of(sensitivity, min(bins(sigma / sensitivity), _MOST_BINS))
+    """The Cactus law on at most 30 bins a sensitivity: with more, the free program takes seconds to
+    gain less than 1e-3. For a sensitivity of many integers it is that of the real line, rounded."""
+    step = step_of(sensitivity, min(bins_of_design(sigma / sensitivity), _MOST_BINS))
     if domain == "real":
         return cactus(sigma, sensitivity=sensitivity, step=step, cost=cost)
     if sensitivity <= 2 * _MOST_BINS:
         return cactus(sigma, sensitivity=sensitivity, domain=domain, cost=cost)
     known = quadratic() if cost is None else cost
     law = cactus(sigma, sensitivity=sensitivity, step=step, cost=known, monotone=True)
-    return whole.rounded(law, known, known.of(sigma))
+    return whole_numbers.rounded(law, known, known.of(sigma))
 
 
 def at_cost(build: Callable[[float], Noise], sigma: float, cost: Cost) -> Noise:
-    """The member of a family whose expected cost is c(sigma): for the quadratic cost, the one of that standard deviation."""
+    """The member of a family whose expected cost is c(sigma): for the quadratic cost, the one of
+    that standard deviation."""
     if cost.exponent == 2.0:
         return build(sigma)
     target = math.log(cost.of(sigma))
 
     @cache
     def excess(log_scale: float) -> float:
-        return math.log(expected_cost(build(math.exp(log_scale)), cost)) - target
+        return math.log(build(math.exp(log_scale)).expected_cost(cost)) - target
 
-    # The logarithm of the cost is nearly a straight line: from its own estimate, a bracket of 1 % mostly holds the answer.
+    # The logarithm of the cost is nearly a straight line: from its own estimate, a bracket of 1 %
+    # mostly holds the answer.
     middle = math.log(sigma)
     middle -= excess(middle) / (cost.exponent or 1.0)
     low, high, width = middle, middle, 0.01
@@ -203,39 +153,3 @@ def at_cost(build: Callable[[float], Noise], sigma: float, cost: Cost) -> Noise:
     return build(
         math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)) if low < high else low)
     )
-
-
-def expected_cost(noise: Noise, cost: Cost) -> float:
-    """E[c(Z)] on one answer, for any law."""
-    if isinstance(noise, LatticeNoise):
-        return noise.expected_cost(cost)
-    q = cost.exponent
-    if q == 2.0:
-        return noise.variance
-    if q is not None and isinstance(noise, GaussianNoise):
-        return float(
-            noise.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0)) / math.sqrt(math.pi)
-        )
-    if q is not None and isinstance(noise, LaplaceNoise):
-        return float(noise.scale**q * math.gamma(q + 1.0))
-    if noise.domain == "integer":  # the sphere, rounded
-        k = np.arange(math.ceil(60.0 * noise.std) + 60.0)
-        beyond = noise.ccdf(k - 1.0)
-        return 2.0 * float(
-            np.sum((beyond[1:-1] - beyond[2:]) * cost.average(k[1:-1], 1.0, "integer"))
-        ) + cost.of(0.0) * float(noise.ccdf(-1.0) - noise.ccdf(0.0))
-    places, weights = _quadrature()
-    return (
-        2.0
-        * noise.std
-        * float(np.sum(weights * noise.pdf(noise.std * places) * cost.function(noise.std * places)))
-    )
-
-
-@lru_cache(maxsize=1)
-def _quadrature() -> tuple[Floats, Floats]:
-    """Gauss–Legendre panels from 0 to 60 standard deviations, finer towards 0, where a cost may have a kink."""
-    edges = np.concatenate([[0.0], np.geomspace(1e-9, 0.05, 40), np.arange(0.1, 60.0, 0.05)])
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    middle, half = 0.5 * (edges[1:] + edges[:-1])[:, None], 0.5 * np.diff(edges)[:, None]
-    return (middle + half * nodes).ravel(), (half * weights).ravel()

@@ -1,9 +1,10 @@
-"""Laws in dp-accounting, and dp-accounting's losses here: `pip install "leastnoise[dp-accounting]"` (version 0.6).
+"""Laws in dp-accounting, and dp-accounting's losses here: `pip install
+"leastnoise[dp-accounting]"` (version 0.6).
 
     from leastnoise.interop.dp_accounting import accountant, dp_event, from_pld, to_pld
 
-    to_pld(noise, sensitivity=1.0)                    a PrivacyLossDistribution that composes with theirs
-    accountant().compose(dp_event(design))            a DpEvent, also inside ComposedDpEvent and SelfComposedDpEvent
+    to_pld(noise, sensitivity=1.0)           a PrivacyLossDistribution that composes with theirs
+    accountant().compose(dp_event(design))   a DpEvent, also inside ComposedDpEvent and others
     from_pld(theirs).compose(PrivacyLoss.of(noise))   their loss, composed by our accountant
 
 dp-accounting 0.6 needs attrs < 24.
@@ -20,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.designer.design import Design
+from leastnoise.accountant.privacy_loss import Bounds, PrivacyLoss
+from leastnoise.designer.result import Design
 from leastnoise.errors import (
     InvalidFileError,
     InvalidParameterError,
@@ -29,18 +31,19 @@ from leastnoise.errors import (
     at_least,
     positive,
 )
-from leastnoise.extras import required
-from leastnoise.noise import Noise
-from leastnoise.privacy.loss import Bounds, PrivacyLoss
-from leastnoise.privacy.single import PROFILE_ROUNDING, GaussianLoss, SingleLoss, TableLoss, WorstOf
-from leastnoise.storage import law_as_json, law_from_json
+from leastnoise.files.canonical import canonical
+from leastnoise.laws.base import Noise
+from leastnoise.losses.base import Loss
+from leastnoise.losses.rounding import PROFILE_ROUNDING
+from leastnoise.losses.table import TableLoss
+from leastnoise.losses.worst import WorstOf
+from leastnoise.optional import required
 
 INTERVAL = 1e-4  # dp-accounting's own default pitch of losses
 _FINER = 4.0  # losses that are put on a grid of their own first get one this much finer
 _MOST_POINTS = 20_000_000
-_REACH = (
-    17.0  # standard deviations of a normal loss that are kept: 1e-64 of it is lost, to infinity
-)
+# standard deviations of a normal loss that are kept: 1e-64 of it is lost, to infinity
+_REACH = 17.0
 
 
 def to_pld(
@@ -49,13 +52,26 @@ def to_pld(
     sensitivity: float | None = None,
     interval: float = INTERVAL,
 ) -> Any:
-    """The privacy loss as a PrivacyLossDistribution with losses on multiples of `interval`, which must be that of its companions.
+    """The privacy loss as a PrivacyLossDistribution of dp-accounting.
 
-    A Noise stands for one release, a Design for its whole use, a PrivacyLoss for what it has composed.
+    Args:
+        law: A Noise stands for one release, a Design for its whole use, a PrivacyLoss
+            for what it has composed.
+        sensitivity: How far one person moves each answer; that of the design, or 1, unless given.
+        interval: The losses are multiples of it; it must be that of its companions.
 
-    Guarantees: pessimistic. Connect-the-Dots from the exact losses: each is split over its two neighbours on the grid so that its
-    mass under both data sets is kept, which raises δ at every ε. Rounding errors of losses and masses are added first. Symmetric
-    noise has the same loss whether a person is added or removed; one pmf serves both directions.
+    Returns:
+        A PrivacyLossDistribution, to compose with others.
+
+    Raises:
+        MissingExtraError: dp-accounting is not installed.
+        UnsupportedError: The losses spread over too many intervals.
+        InvalidParameterError: An argument is outside its range.
+
+    Guarantees: pessimistic. Connect-the-Dots from the exact losses: each is split over its two
+    neighbours on the grid so that its mass under both data sets is kept, which raises δ at every ε.
+    Rounding errors of losses and masses are added first. Symmetric noise has the same loss whether
+    a person is added or removed; one pmf serves both directions.
     """
     pitch = positive("interval", interval)
     module = _pld()
@@ -67,13 +83,26 @@ def to_pld(
 
 
 def from_pld(pld: Any) -> PrivacyLoss:
-    """One loss that dominates their PrivacyLossDistribution in both directions, to compose with ours.
+    """One loss that dominates their PrivacyLossDistribution in both directions, to
+    compose with ours.
 
-    For a symmetric distribution it is the distribution itself. For an asymmetric one, of subsampling for instance, it is the larger
-    of the two profiles at every ε; `both_directions` composes the two separately and is tighter.
+    For a symmetric distribution it is the distribution itself. For an asymmetric one,
+    of subsampling for instance, it is the larger of the two profiles at every ε;
+    `both_directions` composes the two separately and is tighter.
 
-    Guarantees: as pessimistic as `pld`; its lower bounds are those of `pld`, not of the mechanism behind it, and of an asymmetric
-    one those for a person who is removed.
+    Args:
+        pld: A pessimistic PrivacyLossDistribution of dp-accounting.
+
+    Returns:
+        The loss, to compose, convert, or spend from a ledger.
+
+    Raises:
+        MissingExtraError: dp-accounting is not installed.
+        UnsupportedError: `pld` is optimistic, or holds no numbers.
+        InvalidParameterError: `pld` is something else.
+
+    Guarantees: as pessimistic as `pld`; its lower bounds are those of `pld`, not of the
+    mechanism behind it, and of an asymmetric one those for a person who is removed.
     """
     remove, add = _directions(pld)
     return PrivacyLoss(((remove if add is None else WorstOf((remove, add), chosen_anew=False), 1),))
@@ -81,13 +110,15 @@ def from_pld(pld: Any) -> PrivacyLoss:
 
 @dataclass(frozen=True)
 class TwoWayLoss:
-    """The loss when a person is removed and when one is added, composed separately; the worse of the two is stated."""
+    """The loss when a person is removed and when one is added, composed separately; the
+    worse of the two is stated."""
 
     remove: PrivacyLoss
     add: PrivacyLoss
 
     def compose(self, other: int | PrivacyLoss | TwoWayLoss) -> TwoWayLoss:
-        """Repeated n times, or followed by another loss; a loss of ours is the same in both directions."""
+        """Repeated n times, or followed by another loss; a loss of ours is the same in
+        both directions."""
         if isinstance(other, TwoWayLoss):
             return TwoWayLoss(self.remove.compose(other.remove), self.add.compose(other.add))
         return TwoWayLoss(self.remove.compose(other), self.add.compose(other))
@@ -112,7 +143,19 @@ class TwoWayLoss:
 
 
 def both_directions(pld: Any) -> TwoWayLoss:
-    """Their distribution as two losses, one a direction (twice the same for a symmetric one)."""
+    """Their distribution as two losses, one a direction (twice the same for a symmetric one).
+
+    Args:
+        pld: A pessimistic PrivacyLossDistribution of dp-accounting.
+
+    Returns:
+        The two losses, composed separately; the worse of the two is stated.
+
+    Raises:
+        MissingExtraError: dp-accounting is not installed.
+        UnsupportedError: `pld` is optimistic, or holds no numbers.
+        InvalidParameterError: `pld` is something else.
+    """
     remove, add = _directions(pld)
     first = PrivacyLoss(((remove, 1),))
     return TwoWayLoss(first, first if add is None else PrivacyLoss(((add, 1),)))
@@ -121,30 +164,53 @@ def both_directions(pld: Any) -> TwoWayLoss:
 def dp_event(law: Noise | Design, *, sensitivity: float | None = None) -> Any:
     """One release of a Noise, or the whole use of a Design, as a DpEvent.
 
-    `sensitivity` is how far one person, added or removed, moves each answer; under REPLACE_ONE the accountant takes twice that. A
-    design of which one person touches only some draws is refused there: a replaced person may touch twice as many, which is another
-    loss than twice as far.
+    Under REPLACE_ONE the accountant takes twice the sensitivity. A design of which one
+    person touches only some draws is refused there: a replaced person may touch twice
+    as many, which is another loss than twice as far.
+
+    Args:
+        law: A Noise or a Design.
+        sensitivity: How far one person, added or removed, moves each answer; that of
+            the design, or 1, unless given.
+
+    Returns:
+        An event for `accountant`, alone or nested in composed ones.
+
+    Raises:
+        MissingExtraError: dp-accounting is not installed.
+        InvalidParameterError: `law` is something else, or the sensitivity is not positive.
     """
     events = required("dp_accounting.dp_event", "dp-accounting")
     if not isinstance(law, (Noise, Design)):
         raise InvalidParameterError("law", type(law).__name__, "to be a Noise or a Design")
     noise, uses = (law.noise, law.uses) if isinstance(law, Design) else (law, 1)
-    content = json.dumps(law_as_json(noise), sort_keys=True, separators=(",", ":")).encode("ascii")
+    content = canonical(noise.describe()).encode("ascii")
     is_partial = isinstance(law, Design) and law.touched < law.blocks
     event = _classes()[0](content, _sensitivity(law, sensitivity), is_partial)
     return event if uses == 1 else events.SelfComposedDpEvent(event, uses)
 
 
 def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) -> Any:
-    """A PLDAccountant that also understands our events, alone or nested in composed ones."""
+    """A PLDAccountant that also understands our events, alone or nested in composed ones.
+
+    Args:
+        neighboring_relation: A NeighboringRelation of dp-accounting; ADD_OR_REMOVE_ONE
+            unless given.
+        interval: The losses are multiples of it.
+
+    Returns:
+        The accountant.
+
+    Raises:
+        MissingExtraError: dp-accounting is not installed.
+        InvalidParameterError: The relation is not one of theirs, or the interval not positive.
+    """
     relation = required("dp_accounting", "dp-accounting").NeighboringRelation
     chosen = relation.ADD_OR_REMOVE_ONE if neighboring_relation is None else neighboring_relation
-    if not isinstance(
-        chosen, relation
-    ):  # theirs takes the text "REPLACE_ONE" too, and then accounts for something else
-        raise InvalidParameterError(
-            "neighboring_relation", chosen, "to be a NeighboringRelation of dp-accounting"
-        )
+    # theirs takes the text "REPLACE_ONE" too, and then accounts for something else
+    if not isinstance(chosen, relation):
+        expected = "to be a NeighboringRelation of dp-accounting"
+        raise InvalidParameterError("neighboring_relation", chosen, expected)
     return _classes()[1](chosen, positive("interval", interval))
 
 
@@ -154,17 +220,15 @@ def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) 
 def _loss_of(law: Noise | Design | PrivacyLoss, sensitivity: float | None) -> PrivacyLoss:
     if isinstance(law, PrivacyLoss):
         if sensitivity is not None:
-            raise InvalidParameterError(
-                "sensitivity", sensitivity, "to be left out: a PrivacyLoss has it already"
-            )
+            expected = "to be left out: a PrivacyLoss has it already"
+            raise InvalidParameterError("sensitivity", sensitivity, expected)
         return law
     if isinstance(law, Design):
         return PrivacyLoss.of(law.noise, _sensitivity(law, sensitivity)).compose(law.uses)
     if isinstance(law, Noise):
         return PrivacyLoss.of(law, _sensitivity(law, sensitivity))
-    raise InvalidParameterError(
-        "law", type(law).__name__, "to be a Noise, a Design or a PrivacyLoss"
-    )
+    expected = "to be a Noise, a Design or a PrivacyLoss"
+    raise InvalidParameterError("law", type(law).__name__, expected)
 
 
 def _sensitivity(law: Noise | Design, sensitivity: float | None) -> float:
@@ -173,18 +237,18 @@ def _sensitivity(law: Noise | Design, sensitivity: float | None) -> float:
     return at_least("sensitivity", sensitivity)
 
 
-def _pmf(loss: SingleLoss, pitch: float) -> Any:
+def _pmf(loss: Loss, pitch: float) -> Any:
     """One release on their grid."""
     table = _table(loss, pitch)
     if table.infinite >= 1.0:
-        return _pmf_module().create_pmf(
-            {0: 1e-12}, pitch, 1.0, True
-        )  # their composition fails without any finite loss
+        # their composition fails without any finite loss
+        return _pmf_module().create_pmf({0: 1e-12}, pitch, 1.0, True)
     raised = table.loss + table.loss_rounding
     lower = np.floor(raised / pitch)
     if float(np.ptp(lower)) > _MOST_POINTS:
         raise UnsupportedError(
-            f"The losses spread over {np.ptp(lower):.3g} intervals of {pitch:g}; take a larger interval."
+            f"The losses spread over {np.ptp(lower):.3g} intervals of {pitch:g}; take a larger "
+            "interval."
         )
     part = np.clip(raised - lower * pitch, 0.0, pitch)
     up = -np.expm1(-part) / -math.expm1(-pitch)
@@ -199,20 +263,19 @@ def _pmf(loss: SingleLoss, pitch: float) -> Any:
     return _pmf_module().DensePLDPmf(pitch, first, probs, infinite, True)
 
 
-def _table(loss: SingleLoss, pitch: float) -> TableLoss:
-    if isinstance(loss, TableLoss):
-        return loss
-    if isinstance(loss, GaussianLoss):
-        middle = 0.5 * loss.mu**2
-        if 2.0 * _REACH * loss.mu / pitch > _MOST_POINTS:
-            raise UnsupportedError(
-                f"The losses spread over too many intervals of {pitch:g}; take a larger interval."
-            )
-        fine = (
-            pitch if pitch <= loss.mu / _FINER else loss.mu / (2.0 * _FINER)
-        )  # narrow losses need a grid of their own first
-        return loss.table(fine, middle - _REACH * loss.mu, middle + _REACH * loss.mu)
-    return loss.table(pitch / _FINER, -loss.largest, loss.largest)
+def _table(loss: Loss, pitch: float) -> TableLoss:
+    if loss.listed is not None:
+        return loss.listed
+    if loss.normal_variance is None:
+        return loss.table(pitch / _FINER, -loss.largest, loss.largest)
+    mu, middle = math.sqrt(loss.normal_variance), 0.5 * loss.normal_variance
+    if 2.0 * _REACH * mu / pitch > _MOST_POINTS:
+        raise UnsupportedError(
+            f"The losses spread over too many intervals of {pitch:g}; take a larger interval."
+        )
+    # narrow losses need a grid of their own first
+    fine = pitch if pitch <= mu / _FINER else mu / (2.0 * _FINER)
+    return loss.table(fine, middle - _REACH * mu, middle + _REACH * mu)
 
 
 # From theirs
@@ -220,9 +283,8 @@ def _table(loss: SingleLoss, pitch: float) -> TableLoss:
 
 def _directions(pld: Any) -> tuple[TableLoss, TableLoss | None]:
     if not isinstance(pld, _pld().PrivacyLossDistribution):
-        raise InvalidParameterError(
-            "pld", type(pld).__name__, "to be a PrivacyLossDistribution of dp-accounting"
-        )
+        expected = "to be a PrivacyLossDistribution of dp-accounting"
+        raise InvalidParameterError("pld", type(pld).__name__, expected)
     remove = _as_table(pld._pmf_remove)
     return remove, None if pld._symmetric else _as_table(pld._pmf_add)
 
@@ -230,11 +292,11 @@ def _directions(pld: Any) -> tuple[TableLoss, TableLoss | None]:
 def _as_table(pmf: Any) -> TableLoss:
     if not pmf._pessimistic_estimate:
         raise UnsupportedError(
-            "An optimistic PrivacyLossDistribution promises too much; build it with pessimistic_estimate=True."
+            "An optimistic PrivacyLossDistribution promises too much; build it with "
+            "pessimistic_estimate=True."
         )
-    if isinstance(
-        pmf, _pmf_module().SparsePLDPmf
-    ):  # a few losses that may be billions of intervals apart
+    # a few losses that may be billions of intervals apart
+    if isinstance(pmf, _pmf_module().SparsePLDPmf):
         places = np.array(list(pmf._loss_probs), dtype=np.float64)
         probs = np.array(list(pmf._loss_probs.values()), dtype=np.float64)
     else:
@@ -257,7 +319,8 @@ def _as_table(pmf: Any) -> TableLoss:
 
 @cache
 def _classes() -> tuple[Any, Any]:
-    """(LeastNoiseDpEvent, LeastNoiseAccountant): subclasses of theirs, made when they are first needed."""
+    """(LeastNoiseDpEvent, LeastNoiseAccountant): subclasses of theirs, made when they
+    are first needed."""
     required("dp_accounting", "dp-accounting")
     import attr
     import dp_accounting
@@ -267,32 +330,32 @@ def _classes() -> tuple[Any, Any]:
     class LeastNoiseDpEvent(dp_accounting.DpEvent):
         """One release with a law of leastnoise; `dp_event` makes it.
 
-        The law is JSON in bytes: events must be comparable, and survive `to_named_tuple`, which takes text apart into characters.
+        The law is JSON in bytes: events must be comparable, and survive
+        `to_named_tuple`, which takes text apart into characters.
         """
 
-        law: bytes = attr.ib(
-            repr=lambda content: f"<law of {len(content)} bytes>", validator=_checked_law
-        )
+        law: bytes = attr.ib(repr=_shortened, validator=_checked_law)
         sensitivity: float = attr.ib(default=1.0, converter=_checked_sensitivity)
-        is_partial: bool = attr.ib(
-            default=False, validator=attr.validators.instance_of(bool)
-        )  # other draws stay untouched
+        # other draws stay untouched
+        is_partial: bool = attr.ib(default=False, validator=attr.validators.instance_of(bool))
 
     class LeastNoiseAccountant(PLDAccountant):
-        """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent wherever it is nested."""
+        """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent
+        wherever it is nested."""
 
         def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
             if not isinstance(event, LeastNoiseDpEvent):
                 return super()._maybe_compose(event, count, do_compose)
             replaced = self.neighboring_relation == dp_accounting.NeighboringRelation.REPLACE_ONE
             if replaced and event.is_partial:
-                message = "A replaced person may touch other draws than before: design for twice as many touched answers."
+                message = (
+                    "A replaced person may touch other draws than before: design for twice "
+                    "as many touched answers."
+                )
                 return self.CompositionErrorDetails(invalid_event=event, error_message=message)
             try:
-                loss = PrivacyLoss.of(
-                    law_from_json(json.loads(event.law)),
-                    (2.0 if replaced else 1.0) * event.sensitivity,
-                )
+                noise = Noise.from_description(json.loads(event.law))
+                loss = PrivacyLoss.of(noise, (2.0 if replaced else 1.0) * event.sensitivity)
             except LeastNoiseError as error:
                 return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
             if do_compose:
@@ -300,16 +363,18 @@ def _classes() -> tuple[Any, Any]:
                 self._pld: Any = self._pld.compose(more)
             return None
 
-    LeastNoiseDpEvent.__qualname__, LeastNoiseAccountant.__qualname__ = (
-        "LeastNoiseDpEvent",
-        "LeastNoiseAccountant",
-    )
+    for made in (LeastNoiseDpEvent, LeastNoiseAccountant):
+        made.__qualname__ = made.__name__
     return LeastNoiseDpEvent, LeastNoiseAccountant
+
+
+def _shortened(law: bytes) -> str:
+    return f"<law of {len(law)} bytes>"
 
 
 def _checked_law(event: Any, attribute: Any, content: Any) -> None:
     try:
-        law_from_json(json.loads(content))
+        Noise.from_description(json.loads(content))
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidFileError(f"The event does not hold a law: {error}") from None
 

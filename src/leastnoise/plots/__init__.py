@@ -12,21 +12,17 @@
     plots.comparison(rows)                        # of leastnoise.designer.compare.compare
     plots.error_bars(answers, noise), plots.release_bars(release)
 
-Each takes `ax`, makes one with pyplot if there is none, and returns it. Nothing is computed here that the package's functions do
-not return; every ε and δ drawn is an upper bound. `design_sheet`, `compare_sheet`, `account_sheet` and `release_sheet` are whole
-pictures: `.save(path)` writes PNG, SVG or PDF by the suffix.
+Each takes `ax`, makes one with pyplot if there is none, and returns it. Nothing is computed here
+that the package's functions do not return; every ε and δ drawn is an upper bound. `design_sheet`,
+`compare_sheet`, `account_sheet` and `release_sheet` are whole pictures: `.save(path)` writes PNG,
+SVG or PDF by the suffix.
 """
 
-from leastnoise.plots.bars import error_bars, release_bars
-from leastnoise.plots.curves import (
-    batch_comparison,
-    comparison,
-    epsilon_by_compositions,
-    privacy_curves,
-    sigma_by_epsilon,
-)
+from leastnoise.plots.comparisons import batch_comparison, comparison, sigma_by_epsilon
+from leastnoise.plots.curves import epsilon_by_compositions, privacy_curves
+from leastnoise.plots.figures import account_sheet, compare_sheet, design_sheet, release_sheet
+from leastnoise.plots.intervals import error_bars, release_bars
 from leastnoise.plots.laws import density, privacy_loss
-from leastnoise.plots.sheets import account_sheet, compare_sheet, design_sheet, release_sheet
 from leastnoise.plots.style import Sheet, check_picture
 
 __all__ = [

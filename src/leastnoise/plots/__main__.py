@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from leastnoise.classic import gaussian, laplace
-from leastnoise.designer.compare import Row
+from leastnoise.designer.compare import ComparedLaw
 from leastnoise.designer.design import design
+from leastnoise.laws.classic import gaussian, laplace
 from leastnoise.plots import batch_comparison, comparison, density
 from leastnoise.plots.style import OURS, Sheet, power_of_ten
 
@@ -20,17 +20,11 @@ def law_and_rivals() -> Sheet:
     best = design(delta=DELTA, sigma=SIGMA, compositions=ANSWERS)
     sheet = Sheet(1, 2, 10.0, 3.9, width_ratios=(1.15, 1.0))
     tails, cost = sheet.axes
-    density(
-        {"Gaussian": gaussian(SIGMA), "Laplace": laplace(SIGMA), OURS: best.noise},
-        log=True,
-        ax=tails,
-    )
+    laws = {"Gaussian": gaussian(SIGMA), "Laplace": laplace(SIGMA), OURS: best.noise}
+    density(laws, log=True, ax=tails)
     tails.set_title(f"three laws of the same standard deviation, σ = {SIGMA:g}")
-    rows = [
-        Row(OURS, best.epsilon, None),
-        *(Row(name, epsilon, None) for name, epsilon in best.rivals.items()),
-    ]
-    comparison(rows, ax=cost)
+    epsilons = {OURS: best.epsilon, **best.rivals}
+    comparison([ComparedLaw(name, each, None) for name, each in epsilons.items()], ax=cost)
     cost.set_title(f"ε of ten releases at δ = {power_of_ten(DELTA)}")
     return sheet
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.noise import Noise
+from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.lattice.shells import Floats
+from leastnoise.laws.base import Noise
 from leastnoise.plots import style
-from leastnoise.plots.subjects import Laws, own, subjects
-from leastnoise.shells import Floats
+from leastnoise.plots.drawn_laws import Laws, drawn_laws
 
 _POINTS = 1201
-_NEAR, _FAR = (
-    1e-3,
-    1e-9,
-)  # the probability beyond either end of the picture, on linear and on logarithmic scale
+# The probability beyond either end of the picture, on linear and on logarithmic scale.
+_NEAR, _FAR = 1e-3, 1e-9
 _MOST_INTEGERS = 2_000
+_MOST_MARKERS = 120
 
 
 def density(
@@ -25,35 +25,47 @@ def density(
 ) -> Any:
     """The noise on one answer: its density, or on the integers its probabilities.
 
-    `laws` is a Design (drawn with its rivals at the same standard deviation), a Noise, or several by name. `log` shows the tails.
-    Returns the axes.
+    Args:
+        laws: A Design (drawn with its rivals at the same cost), a Noise, or several by name; the
+            last one decides how far the picture reaches, and whether it is of integers.
+        log: Whether the vertical axis is logarithmic, which shows the tails.
+        sensitivity: Of the laws; a picture of densities does not depend on it, and a Design has
+            its own.
+        ax: The axes to draw on; new ones by default.
+
+    Returns:
+        The matplotlib axes.
+
+    Raises:
+        InvalidParameterError: `laws` is none of these.
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> from leastnoise import gaussian, laplace, plots
+        >>> ax = plots.Sheet(1, 1, 6.4, 4.4).axes[0]
+        >>> _ = plots.density({"Laplace": laplace(8.0), "Gaussian": gaussian(8.0)}, ax=ax)
+        >>> ax.get_ylabel()
+        'density (1 / unit of the answer)'
     """
-    drawn = subjects(laws, sensitivity)
+    drawn = drawn_laws(laws, sensitivity)
     ax = style.axes_or_new(ax)
-    main = own(laws)
+    main = drawn[-1].noise
     on_integers = main.domain == "integer"
-    reach = max(
-        float(main.quantile(_FAR if log else _NEAR, upper=True)), 3.0 if on_integers else 0.0
-    )
+    least = 3.0 if on_integers else 0.0
+    reach = max(float(main.quantile(_FAR if log else _NEAR, upper=True)), least)
     lowest = math.inf
-    for subject in drawn:
-        x, y = _curve(subject.noise, reach, on_integers)
-        look = style.line(subject.name)
-        if on_integers and not log and x.size <= 120:
-            look = {
-                **look,
-                "marker": style.MARKERS.get(style.family(subject.name), "."),
-                "ms": 3.5,
-                "lw": 0.9,
-            }
+    for law in drawn:
+        x, y = _curve(law.noise, reach, on_integers)
         seen = y > 0
         lowest = min(lowest, float(y[seen].min()))
-        ax.plot(x[seen] if log else x, y[seen] if log else y, label=subject.name, **look)
-    ax.set(
-        xlabel="noise on one answer (units of the answer)",
-        ylabel="probability of each integer" if on_integers else "density (1 / unit of the answer)",
-        xlim=(-reach, reach),
-    )
+        if log:
+            x, y = x[seen], y[seen]
+        look = style.line(law.name)
+        if on_integers and not log and x.size <= _MOST_MARKERS:
+            look = {**style.marked(law.name), "ms": 3.5, "lw": 0.9}
+        ax.plot(x, y, label=law.name, **look)
+    what = "probability of each integer" if on_integers else "density (1 / unit of the answer)"
+    ax.set(xlabel="noise on one answer (units of the answer)", ylabel=what, xlim=(-reach, reach))
     ax.locator_params(axis="x", nbins=7)
     if log:
         top = float(_curve(main, reach, on_integers)[1].max())
@@ -68,33 +80,46 @@ def density(
 def privacy_loss(laws: Laws, *, sensitivity: float | None = None, ax: Any = None) -> Any:
     """What one draw may reveal: the probability that its privacy loss is at least ℓ, for every ℓ.
 
-    A law of pure differential privacy ends in a vertical drop at its ε; the others have a tail. Returns the axes.
+    A law of pure differential privacy ends in a vertical drop at its ε; the others have a tail.
+
+    Args:
+        laws: A Design (drawn with its rivals), a Noise, or several by name.
+        sensitivity: How much one person can move one answer; 1 by default, and left out for a
+            Design, which has its own.
+        ax: The axes to draw on; new ones by default.
+
+    Returns:
+        The matplotlib axes.
+
+    Raises:
+        InvalidParameterError: `laws` is none of these, or a sensitivity stands beside a Design.
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> from leastnoise import gaussian, plots
+        >>> ax = plots.privacy_loss(gaussian(8.0), ax=plots.Sheet(1, 1, 6.4, 4.4).axes[0])
+        >>> ax.get_xlabel()
+        'privacy loss ℓ of one draw (nats)'
     """
-    drawn = subjects(laws, sensitivity)
+    drawn = drawn_laws(laws, sensitivity)
     ax = style.axes_or_new(ax)
-    for subject in drawn:
-        x, y = loss_tail(subject.noise, subject.sensitivity)
-        ax.plot(x, y, label=subject.name, **style.line(subject.name))
-    ax.set(
-        xlabel="privacy loss ℓ of one draw (nats)",
-        ylabel="probability of a loss of at least ℓ",
-        yscale="log",
-        ylim=(_FAR, 1.5),
-    )
+    for law in drawn:
+        x, y = loss_tail(law.noise, law.sensitivity)
+        ax.plot(x, y, label=law.name, **style.line(law.name))
+    ax.set_xlabel("privacy loss ℓ of one draw (nats)")
+    ax.set(ylabel="probability of a loss of at least ℓ", yscale="log", ylim=(_FAR, 1.5))
     if len(drawn) > 1:
         ax.legend(loc="lower left", frameon=True, framealpha=0.9)
     return ax
 
 
 def loss_tail(noise: Noise, sensitivity: float = 1.0) -> tuple[Floats, Floats]:
-    """ℓ and the probability that the loss of one draw is at least ℓ, from the judge's table of losses; 1e-9 where it is less."""
-    from leastnoise.privacy.loss import PrivacyLoss
-
+    """ℓ and the probability that the loss of one draw is at least ℓ, from the judge's table of
+    losses; 1e-9 where it is less."""
     loss = PrivacyLoss.of(noise, sensitivity)
     ((single, _),) = loss.parts
-    reach = (
-        min(loss.epsilon(_FAR), single.largest) or 1.0
-    )  # a law whose every loss is nothing or infinite
+    # 1 for a law whose every loss is nothing or infinite
+    reach = min(loss.epsilon(_FAR), single.largest) or 1.0
     table = single.table(reach / 400.0, -1.2 * reach, 1.2 * reach).merged()
     above = np.cumsum(np.exp(table.log_p[::-1]))[::-1] + table.infinite
     x = np.linspace(-1.05 * reach, 1.05 * reach, _POINTS)
@@ -104,13 +129,13 @@ def loss_tail(noise: Noise, sensitivity: float = 1.0) -> tuple[Floats, Floats]:
 
 
 def _curve(noise: Noise, reach: float, on_integers: bool) -> tuple[Floats, Floats]:
-    """Points of the density, or the probability of each integer (of every few, where there are very many)."""
+    """Points of the density, or the probability of each integer (of every few, where there are very
+    many)."""
     if not on_integers:
         x = np.linspace(-reach, reach, _POINTS)
         return x, noise.pdf(x)
     every = max(1, math.ceil(2.0 * reach / _MOST_INTEGERS))
     k = every * np.arange(math.floor(reach / every) + 1, dtype=np.float64)
-    mass = noise.ccdf(k - 0.5) - noise.ccdf(
-        k + 0.5
-    )  # from the upper tail, which is exact however small
+    # from the upper tail, which is exact however small
+    mass = noise.ccdf(k - 0.5) - noise.ccdf(k + 0.5)
     return np.concatenate([-k[:0:-1], k]), np.concatenate([mass[:0:-1], mass])

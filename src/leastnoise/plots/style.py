@@ -1,117 +1,125 @@
-"""One look for all pictures: Okabe and Ito's palette, which survives colour blindness, with line styles that survive print."""
+"""One look for all pictures: Okabe and Ito's palette, which survives colour blindness, with line
+styles that survive print."""
 
 from __future__ import annotations
 
 import io
 import math
 import os
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from leastnoise.digits import above
 from leastnoise.errors import InvalidParameterError
-from leastnoise.extras import required
-from leastnoise.storage import write_whole
+from leastnoise.files.writing import write_whole
+from leastnoise.optional import required
+from leastnoise.text.numbers import above, below
 
 SUFFIXES = (".png", ".svg", ".pdf")
 OURS, PUBLISHED = "our design", "published method (Alg. 3)"
-COLOURS = {
-    "Gaussian": "#0072B2",
-    "Laplace": "#E69F00",
-    "Staircase": "#CC79A7",
-    "Cactus": "#009E73",
-    PUBLISHED: "#56B4E9",
-    OURS: "#D55E00",
-    "optimised": "#D55E00",
-    "optimised product": "#D55E00",
-    "cube": "#56B4E9",
-    "sphere": "#4D4D4D",
-    "joint": "#000000",
+# Colour, dashes (None: a solid line) and marker of every law.
+_LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
+    "Gaussian": ("#0072B2", (6, 2), "s"),
+    "Laplace": ("#E69F00", (2, 1.5), "^"),
+    "Staircase": ("#CC79A7", (1, 1), "v"),
+    "Cactus": ("#009E73", (6, 2, 1, 2), "P"),
+    PUBLISHED: ("#56B4E9", (4, 1), "."),
+    OURS: ("#D55E00", None, "D"),
+    "optimised": ("#D55E00", None, "D"),
+    "optimised product": ("#D55E00", (5, 1.2), "h"),
+    "cube": ("#56B4E9", (8, 1.5, 1, 1.5, 1, 1.5), "X"),
+    "sphere": ("#4D4D4D", (3, 1, 1, 1), "o"),
+    "joint": ("#000000", None, "D"),
 }
-DASHES: dict[str, Any] = {
-    "Gaussian": (0, (6, 2)),
-    "Laplace": (0, (2, 1.5)),
-    "Staircase": (0, (1, 1)),
-    "Cactus": (0, (6, 2, 1, 2)),
-    PUBLISHED: (0, (4, 1)),
-    OURS: "solid",
-    "optimised": "solid",
-    "optimised product": (0, (5, 1.2)),
-    "cube": (0, (8, 1.5, 1, 1.5, 1, 1.5)),
-    "sphere": (0, (3, 1, 1, 1)),
-    "joint": "solid",
-}
-_SPELLED = {name.lower(): name for name in COLOURS}
-MARKERS = {
-    **{
-        "Gaussian": "s",
-        "Laplace": "^",
-        "Staircase": "v",
-        "Cactus": "P",
-        "cube": "X",
-        "sphere": "o",
-    },
-    **{OURS: "D", "optimised": "D", "optimised product": "h", "joint": "D"},
-}
+_UNKNOWN = ("#555555", None, ".")
+COLOURS = {name: colour for name, (colour, _, _) in _LOOKS.items()}
+_SPELLED = {name.lower(): name for name in _LOOKS}
 GREY = "#6B6B6B"
-_SIZES: dict[Any, Any] = {
-    "font.size": 10,
-    "axes.titlesize": 10.5,
-    "legend.fontsize": 8.5,
-    "axes.labelsize": 10,
-    "figure.dpi": 130,
-}
+_SIZES: dict[Any, Any] = {"font.size": 10, "legend.fontsize": 8.5, "figure.dpi": 130}
+_SIZES |= {"axes.titlesize": 10.5, "axes.labelsize": 10}
 
 
 def family(name: str) -> str:
-    """The name under which a law has its colour: without "discrete", and however the command line spells it."""
+    """The name under which a law has its colour: without "discrete", and however the command line
+    spells it."""
     plain = name.replace("-", " ").lower().removeprefix("discrete ").strip()
     return _SPELLED.get(plain, name)
+
+
+def place_in_legend(name: str) -> int:
+    """Laws stand in legends as they stand in the palette, unknown ones last."""
+    known = list(COLOURS)
+    return known.index(family(name)) if family(name) in known else len(known)
 
 
 def line(name: str) -> dict[str, Any]:
     """Colour, dashes and width of a law's line."""
     known = family(name)
+    colour, dashes, _ = _LOOKS.get(known, _UNKNOWN)
     wide = 2.2 if known in (OURS, "optimised") else 1.6
-    return {
-        "color": COLOURS.get(known, "#555555"),
-        "linestyle": DASHES.get(known, "solid"),
-        "lw": wide,
-    }
+    return {"color": colour, "linestyle": (0, dashes) if dashes else "solid", "lw": wide}
 
 
 def marked(name: str) -> dict[str, Any]:
     """A law's line with a marker at every point that was computed."""
-    return {**line(name), "marker": MARKERS.get(family(name), "."), "ms": 5}
+    return {**line(name), "marker": _LOOKS.get(family(name), _UNKNOWN)[2], "ms": 5}
 
 
 class Sheet:
-    """A figure and its axes, to be drawn on and saved. No global state of matplotlib is left changed."""
+    """A figure and its axes, to be drawn on and saved. No global state of matplotlib is left
+    changed.
+
+    Args:
+        rows: Axes above each other.
+        columns: Axes beside each other.
+        width: Of the whole, in inches.
+        height: Of the whole, in inches.
+        options: Further arguments of matplotlib's `Figure.subplots`.
+
+    Attributes:
+        figure: The matplotlib figure.
+        axes: Its axes, row by row.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> from leastnoise import gaussian, plots
+        >>> sheet = plots.Sheet(1, 2, 10.0, 4.0)
+        >>> for ax, log in zip(sheet.axes, (False, True), strict=True):
+        ...     _ = plots.density(gaussian(8.0), log=log, ax=ax)
+    """
 
     def __init__(
         self, rows: int, columns: int, width: float, height: float, **options: Any
     ) -> None:
-        matplotlib = _matplotlib("matplotlib")
+        matplotlib, figure = _matplotlib("matplotlib"), _matplotlib("matplotlib.figure")
         with matplotlib.rc_context(_SIZES):
-            self.figure: Any = _matplotlib("matplotlib.figure").Figure(
-                figsize=(width, height), layout="constrained"
-            )
-            self.axes: list[Any] = list(
-                self.figure.subplots(rows, columns, squeeze=False, **options).ravel()
-            )
+            self.figure: Any = figure.Figure(figsize=(width, height), layout="constrained")
+            made = self.figure.subplots(rows, columns, squeeze=False, **options)
+            self.axes: list[Any] = list(made.ravel())
             for axes in self.axes:
                 grid(axes)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """PNG, SVG or PDF, by the suffix. Drawn in memory first: what cannot be drawn leaves no file."""
+        """Write PNG, SVG or PDF, by the suffix.
+
+        Drawn in memory first: what cannot be drawn leaves no file. The same picture gives the same
+        file: there is no date in it.
+
+        Args:
+            path: Where to; it ends in .png, .svg or .pdf.
+
+        Raises:
+            InvalidParameterError: It ends otherwise.
+            OSError: It cannot be written.
+        """
         content = io.BytesIO()
         suffix = picture_suffix(path)
-        # No date and fixed names inside: the same picture gives the same file.
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-        with _matplotlib("matplotlib").rc_context(
-            {**_SIZES, "svg.fonttype": "none", "svg.hashsalt": "leastnoise"}
-        ):
+        fixed = {**_SIZES, "svg.fonttype": "none", "svg.hashsalt": "leastnoise"}
+        with _matplotlib("matplotlib").rc_context(fixed):
             self.figure.savefig(content, format=suffix[1:], dpi=130, metadata=metadata)
         write_whole(path, content.getvalue())
 
@@ -123,7 +131,8 @@ def grid(axes: Any) -> None:
 
 
 def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.4) -> Any:
-    """`ax` as it is, or the axes of a new pyplot figure: `plt.show()` shows it and `plt.close()` closes it."""
+    """`ax` as it is, or the axes of a new pyplot figure: `plt.show()` shows it and `plt.close()`
+    closes it."""
     if ax is not None:
         return ax
     pyplot = _matplotlib("matplotlib.pyplot")
@@ -142,7 +151,19 @@ def picture_suffix(path: str | PathLike[str]) -> str:
 
 
 def check_picture(path: str | PathLike[str]) -> None:
-    """Whether a picture can be written there, asked before the work that goes into it."""
+    """Whether a picture can be written there, asked before the work that goes into it.
+
+    Args:
+        path: Where to; it ends in .png, .svg or .pdf.
+
+    Raises:
+        InvalidParameterError: It ends otherwise, or is in no folder that can be written.
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> from leastnoise.plots import check_picture
+        >>> check_picture("law.png")  # nothing is said where it can
+    """
     picture_suffix(path)
     folder = Path(path).parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -160,6 +181,23 @@ def power_of_ten(value: float) -> str:
     if value != float(f"1e{exponent}"):
         return above(value, 6)
     return "10" + "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(exponent))
+
+
+def counted(n: int, word: str) -> str:
+    """1 release, 2 releases."""
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
+def use_in_words(compositions: int, batch: int, sensitivity: float) -> str:
+    """What noise is used for, in a title."""
+    answers = f"{counted(compositions, 'release')} of {counted(batch, 'answer')}"
+    return f"{answers}, sensitivity {below(sensitivity, 6)}"
+
+
+def check_some(name: str, values: Sequence[float]) -> None:
+    """A picture of nothing is refused."""
+    if len(values) == 0:
+        raise InvalidParameterError(name, list(values), "to hold at least one number")
 
 
 def plain(text: str, most: int = 40) -> str:

@@ -1,1 +1,11 @@
-"""Releases on real tables, and the ledger that keeps their budget."""
+"""Releases on real tables: from a plan to published numbers.
+
+plan/        what is declared before the data are touched: plan, statistics, keys, source, TOML file
+data/        the table in its engine: opened, bounded, counted; nothing but integers comes back
+noise/       what one person can change, and the least noise that hides it
+estimates/   from noisy answers to statistics with their errors, and the checks
+report/      what the public is told
+record       a release as data; `result`: `Release`, the same with its tables, files and report
+preview      the errors of a plan before any row is read; `advice`: what a ledger would allow
+release      the order in which all this is done, so that nothing can leak
+"""

@@ -1,4 +1,4 @@
-"""What to change in a plan that its ledger refuses: only what was designed, asked for, and would be allowed."""
+"""What to change in a plan that its ledger refuses: what was designed, tried and is allowed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from leastnoise.digits import above, below
 from leastnoise.errors import LeastNoiseError
-from leastnoise.releases.ledger import Ledger, Unit
-from leastnoise.releases.mechanism import mechanism
-from leastnoise.releases.plan import Plan
+from leastnoise.ledger.ledger import Ledger, Unit
+from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.text.numbers import above, below
 
 _PARTS_OF_THE_REST = (0.95, 0.7)  # what is left cannot be spent to its end if more is to follow
-_LEAST_PART = 0.1  # of the ε asked for: less is another release, with ten times the noise, and takes long to design
+# of the ε asked for: less is another release, with ten times the noise, and takes long to design
+_LEAST_PART = 0.1
 
 
 def with_share(plan: Plan, ledger: Ledger | None) -> Plan:
@@ -29,7 +30,7 @@ def unit_of(plan: Plan) -> dict[str, str]:
 
 
 def tried(plan: Plan, ledger: Ledger) -> str:
-    """A change of `plan` that the ledger would allow now, with more to follow; "" if none was found."""
+    """A change of `plan` that the ledger would allow now, with more to follow; "" if none."""
     dataset = plan.dataset or plan.name
     for changed, words in _changes(plan, ledger):
         try:

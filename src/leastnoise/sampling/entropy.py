@@ -1,4 +1,5 @@
-"""Where random bits come from: the operating system, or, for tests only and loudly named, a seed."""
+"""Where random bits come from: the operating system, or, for tests only and loudly
+named, a seed."""
 
 from __future__ import annotations
 
@@ -40,9 +41,21 @@ class OperatingSystemEntropy:
 
 
 class InsecureSeededEntropy:
-    """Reproducible bytes from a seed, for tests only: whoever knows the seed can subtract the noise.
+    """Reproducible bytes from a seed, for tests only: whoever knows the seed can
+    subtract the noise.
 
-    SHAKE-128 of the seed and a counter, one counter value a call; it advances, so two draws from one object differ.
+    SHAKE-128 of the seed and a counter, one counter value a call; it advances, so two
+    draws from one object differ.
+
+    Args:
+        seed: A whole number in [0, 2^128).
+
+    Raises:
+        InvalidParameterError: The seed is something else.
+
+    Example:
+        >>> InsecureSeededEntropy(7).take(4) == InsecureSeededEntropy(7).take(4)
+        True
     """
 
     def __init__(self, seed: int) -> None:
@@ -62,12 +75,14 @@ class InsecureSeededEntropy:
 
 
 def is_private(entropy: Entropy) -> bool:
-    """Whether the bits are the operating system's: by the type itself, not by what an object says of itself."""
+    """Whether the bits are the operating system's: by the type itself, not by what an
+    object says of itself."""
     return type(entropy) is OperatingSystemEntropy
 
 
 def stamp_of(entropy: Entropy) -> str:
-    """What is written on whatever is drawn from a source; only the package's own carries the operating system's name."""
+    """What is written on whatever is drawn from a source; only the package's own
+    carries the operating system's name."""
     if is_private(entropy):
         return OPERATING_SYSTEM
     if type(entropy) is InsecureSeededEntropy:
@@ -78,8 +93,8 @@ def stamp_of(entropy: Entropy) -> str:
 def chosen(entropy: Entropy | None, not_private: bool) -> Entropy:
     """The source for what is to be published: the operating system's, or by explicit leave another.
 
-    Whoever knows, or makes, the bits can take the noise away again. What an object says of itself does
-    not count.
+    Whoever knows, or makes, the bits can take the noise away again. What an object says
+    of itself does not count.
     """
     if entropy is None:
         return OperatingSystemEntropy()
@@ -87,7 +102,8 @@ def chosen(entropy: Entropy | None, not_private: bool) -> Entropy:
         raise InvalidParameterError(
             "entropy",
             stamp_of(entropy),
-            "to be left out: what another source draws is not private; for tests add not_private=True",
+            "to be left out: what another source draws is not private; for tests add "
+            "not_private=True",
         )
     return entropy
 

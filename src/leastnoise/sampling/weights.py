@@ -1,58 +1,60 @@
 """From a designed law to the law that is sampled: integer weights that sum to 2^bits.
 
-A law is *exact* when it ends (no geometric tail) and every shell mass is a whole multiple of 2^−bits, bits = 64 or 128, with the
-sum exactly 1. Such masses are floating-point numbers without error, so the law that is judged, saved and sampled is one and the
-same object and needs no second representation. For one answer the weights of the shells are even: each of the points ±k has a
-whole weight of its own.
+A law is *exact* when it ends (no geometric tail) and every shell mass is a whole
+multiple of 2^−bits, bits = 64 or 128, with the sum exactly 1. Such masses are
+floating-point numbers without error, so the law that is judged, saved and sampled is
+one and the same object and needs no second representation. For one answer the weights
+of the shells are even: each of the points ±k has a whole weight of its own.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cost as costs
-from leastnoise.errors import (
-    DesignError,
-    InvalidParameterError,
-    UnsupportedError,
-    at_least,
-    open_unit,
-    positive,
-    positive_integer,
-)
-from leastnoise.lattice import LatticeNoise
-from leastnoise.noise import Noise
-from leastnoise.privacy.compose import Settings
-from leastnoise.privacy.loss import DEFAULT, PrivacyLoss
-from leastnoise.shells import Floats
-from leastnoise.steps import shift_in_steps
+from leastnoise.errors import DesignError, InvalidParameterError
+from leastnoise.lattice.radial import Radial
+from leastnoise.lattice.shells import Floats
 
 BITS = (64, 128)
 _DIGITS = 53  # of a float64
-_HELD_BACK = (
-    2.0**-44
-)  # share of the mass that rounding may need and that goes to the receiving shell in the end
-_CAPS = (
-    34,
-    24,
-    14,
-    4,
-)  # a shell gives at most 2^−cap of its weight to make the total come out even; the first almost always does
+# share of the mass that rounding may need and that goes to the receiving shell in the end
+_HELD_BACK = 2.0**-44
+# a shell gives at most 2^−cap of its weight to make the total come out even; the first
+# almost always does
+_CAPS = (34, 24, 14, 4)
 _TILT = 2.0**-36  # relative fall a shell that makes room where a law has flat steps,
 _TILTED_CAPS = (38,)  # and gifts that fit into it
-_LEAST_INNER = (
-    2.0**12
-)  # joint laws: inner shells below this weight are left empty, for rounding would make the law rise there
-_TAIL_SHARE = (
-    1e-8  # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
-)
-_PLAIN_TAIL = 2.0**-100  # mass cut off when no guarantee is asked for
+# joint laws: inner shells below this weight are left empty, for rounding would make the
+# law rise there
+_LEAST_INNER = 2.0**12
+FIELDS = frozenset({"bits", "first", "weights"})  # of weights as JSON data
+# What a file may ask for is limited, for its author does not pay for the work: 591 bytes took 25 s
+# and 1.7 GB to judge.
+_MOST_SHELLS = 1 << 22
+_MOST_EMPTY = 64  # shells without weight for one with, at most: a million answers at once need 38
+_FEW_SHELLS = 1 << 10  # so many may be empty anyhow
+PLAIN_TAIL = 2.0**-100  # mass cut off when no guarantee is asked for
+
+
+class ShellLaw(Radial, ABC):
+    """A radial law on a lattice of answers, as it is rounded and drawn."""
+
+    step: float
+    domain: str
+
+    @property
+    @abstractmethod
+    def variance(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -62,19 +64,65 @@ class IntegerWeights:
     bits: int
     weights: tuple[int, ...]
 
-    def noise(self, like: LatticeNoise) -> LatticeNoise:
-        """The law with these weights on the lattice of `like`."""
-        masses = np.array([math.ldexp(weight, -self.bits) for weight in self.weights])
-        return LatticeNoise(masses, None, like.step, like.domain, like.dimension)
+    def masses(self) -> Floats:
+        """The shell masses, floating-point numbers without error."""
+        return np.array([math.ldexp(weight, -self.bits) for weight in self.weights])
+
+    def in_bits(self, bits: int) -> tuple[int, ...]:
+        """The weights of the same law with the sum 2^bits, which must not be smaller."""
+        return tuple(weight << (bits - self.bits) for weight in self.weights)
+
+    def described(self) -> dict[str, Any]:
+        """The weights as plain JSON data, those of the shells first, first + 1, …"""
+        first = next(k for k, weight in enumerate(self.weights) if weight)
+        _check_shells(first, len(self.weights) - first)
+        texts = [f"{weight:x}" for weight in self.weights[first:]]
+        return {"bits": self.bits, "first": first, "weights": texts}
+
+    @staticmethod
+    def from_description(content: Mapping[str, Any]) -> IntegerWeights:
+        """The inverse of `described`; a ValueError, TypeError or KeyError for what is none."""
+        bits, first, texts = content["bits"], content["first"], content["weights"]
+        is_shell = type(first) is int and first >= 0
+        if bits not in BITS or not is_shell or not isinstance(texts, list):
+            raise ValueError(
+                "bits must be 64 or 128, first the number of a shell and weights a list"
+            )
+        _check_shells(first, len(texts))
+        weights = [0] * first + [_weight(text) for text in texts]
+        if sum(weights) != 1 << bits:
+            raise ValueError(
+                f"the weights sum to {Fraction(sum(weights), 1 << bits)!s} of 2^{bits}"
+            )
+        return IntegerWeights(bits, tuple(weights))
+
+
+def _check_shells(first: int, weights: int) -> None:
+    if first > max(_FEW_SHELLS, _MOST_EMPTY * weights) or first + weights > _MOST_SHELLS:
+        raise InvalidParameterError(
+            "shells",
+            first + weights,
+            f"to be at most {_MOST_SHELLS}, and for one with weight at most {_MOST_EMPTY} without",
+        )
+
+
+def _weight(text: Any) -> int:
+    if not isinstance(text, str) or text != f"{int(text, 16):x}" or text.startswith("-"):
+        raise ValueError("a weight is not a whole number in lower-case hexadecimal")
+    return int(text, 16)
 
 
 @lru_cache(maxsize=16)
-def integer_weights(noise: LatticeNoise) -> IntegerWeights | None:
+def integer_weights(law: Radial) -> IntegerWeights | None:
     """The weights of an exact law, None for any other."""
-    if noise.tail_ratio is not None:
-        return None
-    ratios = [float(mass).as_integer_ratio() for mass in noise.shell_masses]
-    least = _unit(noise.dimension)
+    return None if law.tail_ratio is not None else weights_of(law.shell_masses, law.dimension)
+
+
+def weights_of(masses: Floats, dimension: int) -> IntegerWeights | None:
+    """The weights of shell masses that are whole multiples of 2^−64 or 2^−128 and sum
+    to 1, else None."""
+    ratios = [float(mass).as_integer_ratio() for mass in masses]
+    least = _unit(dimension)
     for bits in BITS:
         scale = 1 << bits
         if all(scale % q == 0 and (scale // q * p) % least == 0 for p, q in ratios):
@@ -83,74 +131,15 @@ def integer_weights(noise: LatticeNoise) -> IntegerWeights | None:
     return None
 
 
-def exact(
-    noise: Noise,
-    *,
-    delta: float,
-    sensitivity: float = 1.0,
-    compositions: int = 1,
-    bits: int | None = None,
-    tolerance: float = 1e-6,
-) -> LatticeNoise:
-    """The law of `noise` with integer weights: the one to judge, save and sample.
+def rounded_weights(
+    noise: ShellLaw, bits: int = 128, tail: float = PLAIN_TAIL, shift: int = 0
+) -> IntegerWeights:
+    """Integer weights of sum 2^bits for `noise`, ended so that the last `shift` shells
+    and all beyond them had mass ≤ `tail`.
 
-    64 bits a draw where they are enough, else 128: `bits=None` takes the first whose judged ε is within `tolerance` of the ε of
-    `noise` for `compositions` releases at `delta`.
-
-    Guarantees: symmetric; monotone if `noise` is; support ends where the mass that a shift can carry out of it is below 1e-8 of
-    delta, all releases together, and the judge charges it; no variance above that of `noise`; ε above that of `noise` by at most
-    `tolerance` of itself. Otherwise a DesignError.
-    """
-    law = lattice_form(noise)
-    delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
-    sensitivity, tolerance = at_least("sensitivity", sensitivity), positive("tolerance", tolerance)
-    if bits is not None and bits not in BITS:
-        raise InvalidParameterError("bits", bits, "to be 64, 128 or None")
-    already = integer_weights(law)
-    if already is not None and bits in (None, already.bits):
-        return law
-    m = shift_in_steps(sensitivity, law.step)
-
-    def judged(candidate: LatticeNoise, settings: Settings) -> float:
-        return (
-            replace(PrivacyLoss.of(candidate, sensitivity), settings=settings)
-            .compose(n)
-            .epsilon(delta)
-        )
-
-    # The judge's usual 5e-6 can drown the difference; then a finer look decides.
-    fine = Settings(accuracy=0.1 * tolerance)
-    after, good_enough = math.inf, None
-    refusal: DesignError | None = None
-    before = judged(law, DEFAULT)
-    for width in BITS if bits is None else (bits,):
-        try:
-            candidate = rounded(law, width, _TAIL_SHARE * delta / n, m)
-        except DesignError as error:
-            refusal = error
-            continue
-        after = judged(candidate, DEFAULT)
-        if after <= before * (1.0 + tolerance):
-            return candidate
-        if good_enough is None and judged(candidate, fine) <= judged(law, fine) * (1.0 + tolerance):
-            good_enough = candidate
-    if good_enough is not None:
-        return good_enough
-    if refusal is not None and after == math.inf:
-        raise refusal
-    raise DesignError(
-        f"Rounding to integer weights moves epsilon from {before:.9g} to {after:.9g}, more than {tolerance:.1e} of itself; "
-        "allow more bits or a larger tolerance."
-    )
-
-
-def rounded(
-    noise: LatticeNoise, bits: int = 128, tail: float = _PLAIN_TAIL, shift: int = 0
-) -> LatticeNoise:
-    """`noise` with integer weights of sum 2^bits, ended so that the last `shift` shells and all beyond them had mass ≤ `tail`.
-
-    Every change moves mass inwards, so the variance falls: weights are rounded down, some shells give a last bit more, and the
-    receiving shell, which lies inside the standard deviation, takes what is left.
+    Every change moves mass inwards, so the variance falls: weights are rounded down,
+    some shells give a last bit more, and the receiving shell, which lies inside the
+    standard deviation, takes what is left.
     """
     masses = noise.extended(_last_shell(noise, tail, shift))
     try:
@@ -158,17 +147,15 @@ def rounded(
     except DesignError:
         if not noise.is_monotone:
             raise
-    # A law with flat steps has no room between neighbours. Tilted by 2^−36 a shell it has, and is still non-increasing; the tilt
-    # moves mass inwards, and a loss by at most 2^−36 a step of the shift.
-    return _with_sum(
-        noise, masses * np.exp(-_TILT * np.arange(masses.size)), bits, _TILTED_CAPS + _CAPS
-    )
+    # A law with flat steps has no room between neighbours. Tilted by 2^−36 a shell it
+    # has, and is still non-increasing; the tilt moves mass inwards, and a loss by at
+    # most 2^−36 a step of the shift.
+    tilted = masses * np.exp(-_TILT * np.arange(masses.size))
+    return _with_sum(noise, tilted, bits, _TILTED_CAPS + _CAPS)
 
 
-def _with_sum(
-    noise: LatticeNoise, masses: Floats, bits: int, caps: tuple[int, ...]
-) -> LatticeNoise:
-    """The law of these shell masses, up to a factor, with integer weights of sum 2^bits."""
+def _with_sum(noise: ShellLaw, masses: Floats, bits: int, caps: tuple[int, ...]) -> IntegerWeights:
+    """Integer weights of sum 2^bits for these shell masses of `noise`, up to a factor."""
     total = math.fsum(masses)
     scale = Fraction(1 << bits) * (1 - Fraction(_HELD_BACK)) / Fraction(total)
     least = _unit(noise.dimension)
@@ -177,23 +164,12 @@ def _with_sum(
         weights = _hollow_and_level(weights, noise.dimension)
     while weights[-1] == 0:
         weights.pop()
-    inside = (
-        costs.quadratic().per_shell(len(weights) - 1, noise.dimension, noise.step, noise.domain)
-        <= noise.variance
-    )
+    square = costs.quadratic()
+    cost = square.per_shell(len(weights) - 1, noise.dimension, noise.step, noise.domain)
     counts = _shell_counts(noise.dimension, len(weights)) if noise.is_monotone else None
-    return IntegerWeights(
-        bits, tuple(_settled(weights, counts, 1 << bits, inside, least, caps))
-    ).noise(noise)
-
-
-def lattice_form(noise: Noise) -> LatticeNoise:
-    if isinstance(noise, LatticeNoise):
-        return noise
-    raise UnsupportedError(
-        f"{type(noise).__name__} is a closed form without a lattice and cannot be sampled exactly; "
-        "use its lattice form, generalized_gaussian(sigma, 2.0) or generalized_gaussian(sigma, 1.0)."
-    )
+    balance = _Balance(weights, counts, 1 << bits, least)
+    balance.settle(cost <= noise.variance, caps)
+    return IntegerWeights(bits, tuple(balance.weights))
 
 
 def _unit(dimension: int) -> int:
@@ -201,21 +177,22 @@ def _unit(dimension: int) -> int:
     return 2 if dimension == 1 else 1
 
 
-def _last_shell(noise: LatticeNoise, tail: float, shift: int) -> int:
+def _last_shell(noise: ShellLaw, tail: float, shift: int) -> int:
     """The last shell to keep."""
     if noise.tail_ratio is None:
         return noise.last
     reach = noise.last + 64
-    while True:  # extend until what lies beyond is certainly below the tail: the shells' masses shrink ever faster
+    # extend until what lies beyond is certainly below the tail: the shells' masses
+    # shrink ever faster
+    while True:
         masses = noise.extended(reach)
         rho = float(masses[-1] / masses[-2]) if masses[-2] > 0 else 0.0
         if rho < 1.0 and masses[-1] * rho <= 0.5 * tail * (1.0 - rho):
             break
         reach = noise.last + 2 * (reach - noise.last)
     beyond: Floats = np.cumsum(masses[::-1])[::-1]  # mass of shell k and all after it
-    return (
-        int(np.argmax(np.append(beyond, 0.0) <= 0.5 * tail)) + shift
-    )  # the tail goes on beyond what was looked at
+    # half of the tail: it goes on beyond what was looked at
+    return int(np.argmax(np.append(beyond, 0.0) <= 0.5 * tail)) + shift
 
 
 def _digits_down(weight: int, unit: int = 1) -> int:
@@ -235,8 +212,8 @@ def _shell_counts(dimension: int, size: int) -> list[int]:
 
 
 def _hollow_and_level(weights: list[int], dimension: int) -> list[int]:
-    """Joint laws: empty the inner shells that are too light, and lift, from outside in, what rounding left below its outer
-    neighbour: W_k/n_k ≥ W_{k+1}/n_{k+1}."""
+    """Joint laws: empty the inner shells that are too light, and lift, from outside in,
+    what rounding left below its outer neighbour: W_k/n_k ≥ W_{k+1}/n_{k+1}."""
     counts = _shell_counts(dimension, len(weights))
     first = next(k for k, weight in enumerate(weights) if weight >= _LEAST_INNER)
     for k in range(len(weights) - 2, first - 1, -1):
@@ -244,56 +221,73 @@ def _hollow_and_level(weights: list[int], dimension: int) -> list[int]:
     return [0] * first + weights[first:]
 
 
-def _settled(
-    weights: list[int],
-    counts: list[int] | None,
-    total: int,
-    inside: NDArray[np.bool_],
-    unit: int,
-    caps: tuple[int, ...],
-) -> list[int]:
-    """The weights with sum `total`, each within the digits of a float64, and W_k/n_k not increasing where `counts` are given.
+class _Balance:
+    """Weights on their way to the sum `total`, each within the digits of a float64, and
+    W_k/n_k not increasing where `counts` are given.
 
-    What is missing goes to one receiving shell, which can hold it only if the missing sum has no bits below the receiver's last
-    digit. So smaller shells give up their share of those bits first: a giver rounds the missing sum up to the receiver's last
-    digit, or, where that is more than 2^−cap of its own weight, to that power, which is the last digit of a heavier giver.
+    What is missing goes to one receiving shell, which can hold it only if the missing sum has no
+    bits below the receiver's last digit. So smaller shells give up their share of those bits
+    first: a giver rounds the missing sum up to the receiver's last digit, or, where that is more
+    than 2^−cap of its own weight, to that power, which is the last digit of a heavier giver.
     """
-    weights = list(weights)
-    held = [k for k, weight in enumerate(weights) if weight]
 
-    def may_fall(k: int) -> int:
-        if counts is None:
-            return weights[k] - unit
-        return (
-            weights[k]
-            if k == len(weights) - 1
-            else weights[k] - -(-weights[k + 1] * counts[k] // counts[k + 1])
+    def __init__(
+        self, weights: Sequence[int], counts: Sequence[int] | None, total: int, unit: int
+    ) -> None:
+        self.weights = list(weights)
+        self._counts = counts
+        self._total = total
+        self._unit = unit
+        self._held = [k for k, weight in enumerate(weights) if weight]
+
+    def settle(self, inside: NDArray[np.bool_], caps: tuple[int, ...]) -> None:
+        """Make the sum come out even; the receiver is `inside` the standard deviation if it can."""
+        weights = self.weights
+        # The receiver should hardly notice: heavy, and with room below its inner neighbour.
+        receiver = max(
+            self._held, key=lambda k: (bool(inside[k]), min(weights[k] >> 20, self._may_rise(k)))
         )
+        while (missing := self._total - sum(weights)) != 0:
+            grown = weights[receiver] + missing
+            if 0 < missing <= self._may_rise(receiver) and self._fits(grown):
+                weights[receiver] = grown
+                break
+            digit = 1 << max(grown.bit_length() - _DIGITS, 1)
+            k, quantum = self._giver(receiver, missing & -missing, digit, caps)
+            weights[k] -= -missing % quantum
 
-    def may_rise(k: int) -> int:
-        if counts is None or k == held[0]:
-            return total
-        return weights[k - 1] * counts[k] // counts[k - 1] - weights[k]
-
-    def giver(lowest: int, digit: int) -> tuple[int, int]:
-        """The heaviest shell that can round the missing sum, whose lowest bit is `lowest`, up to a power nearer to `digit`."""
+    def _giver(
+        self, receiver: int, lowest: int, digit: int, caps: tuple[int, ...]
+    ) -> tuple[int, int]:
+        """The heaviest shell that can round the missing sum, whose lowest bit is
+        `lowest`, up to a power nearer to `digit`."""
+        by_weight = sorted(self._held, key=lambda k: -self.weights[k])
         for cap in caps:
-            for k in sorted(held, key=lambda k: -weights[k]):
-                quantum = min(1 << max(weights[k].bit_length() - cap, 0), digit)
-                has_the_digit = _digits_down(weights[k] + lowest, unit) == weights[k] + lowest
-                if k != receiver and has_the_digit and quantum > lowest and may_fall(k) >= quantum:
+            for k in by_weight:
+                weight = self.weights[k]
+                quantum = min(1 << max(weight.bit_length() - cap, 0), digit)
+                has_the_digit = self._fits(weight + lowest)
+                is_enough = quantum > lowest and self._may_fall(k) >= quantum
+                if k != receiver and has_the_digit and is_enough:
                     return k, quantum
         raise DesignError(
-            "The weights cannot be rounded to sum to a power of two: the law falls too steeply between its shells."
+            "The weights cannot be rounded to sum to a power of two: the law falls too steeply "
+            "between its shells."
         )
 
-    # The receiver should hardly notice: heavy, and with room below its inner neighbour.
-    receiver = max(held, key=lambda k: (bool(inside[k]), min(weights[k] >> 20, may_rise(k))))
-    while (missing := total - sum(weights)) != 0:
-        grown = weights[receiver] + missing
-        if 0 < missing <= may_rise(receiver) and _digits_down(grown, unit) == grown:
-            weights[receiver] = grown
-            break
-        k, quantum = giver(missing & -missing, 1 << max(grown.bit_length() - _DIGITS, 1))
-        weights[k] -= -missing % quantum
-    return weights
+    def _fits(self, weight: int) -> bool:
+        return _digits_down(weight, self._unit) == weight
+
+    def _may_fall(self, k: int) -> int:
+        if self._counts is None:
+            return self.weights[k] - self._unit
+        if k == len(self.weights) - 1:
+            return self.weights[k]
+        outer = self.weights[k + 1]
+        return self.weights[k] - -(-outer * self._counts[k] // self._counts[k + 1])
+
+    def _may_rise(self, k: int) -> int:
+        if self._counts is None or k == self._held[0]:
+            return self._total
+        inner = self.weights[k - 1]
+        return inner * self._counts[k] // self._counts[k - 1] - self.weights[k]

@@ -1,0 +1,171 @@
+"""An exact law with its guarantee: made by `certify`, kept in a file (`format`), and
+checked from it (`verification`)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from leastnoise.accountant.composition import DEFAULT
+from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.accountant.saddle import GridSettings
+from leastnoise.errors import (
+    AccountingError,
+    InvalidParameterError,
+    UnsupportedError,
+    at_least,
+    open_unit,
+    positive_integer,
+    real_number,
+)
+from leastnoise.laws.base import Noise
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy of `compositions` releases when one person
+    moves each answer by ≤ sensitivity.
+
+    Attributes:
+        epsilon: ε over all the releases, an upper bound.
+        delta: The probability with which ε may fail, over all the releases.
+        compositions: How many releases are made with the law.
+        sensitivity: How far one person moves each answer, in the units of the answers.
+    """
+
+    epsilon: float
+    delta: float
+    compositions: int
+    sensitivity: float
+
+
+@dataclass(frozen=True)
+class Charges:
+    """What a release costs in δ because the law ends, and because inner shells are empty.
+
+    Attributes:
+        unbounded: The probability that a shift carries the noise out of its support.
+        deviation: The probability of the empty inner shells of a joint law.
+    """
+
+    unbounded: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """An exact law, its guarantee, and what they were made for.
+
+    Attributes:
+        noise: The law as it is drawn.
+        guarantee: What is promised of its use.
+        charges: What one release charges to δ because the law ends.
+        settings: How finely the judge computed.
+        problem: What was asked for, as the designer states it.
+        rivals: ε of other laws at the same standard deviation, as the designer states
+            them; not part of the guarantee.
+    """
+
+    noise: Noise
+    guarantee: Guarantee
+    charges: Charges
+    settings: GridSettings = DEFAULT
+    problem: Mapping[str, Any] = field(default_factory=dict)
+    rivals: Mapping[str, float] = field(default_factory=dict)
+
+    def guarantee_for(self, compositions: int, *, delta: float | None = None) -> Guarantee:
+        """The guarantee of another use of the same law, judged anew: more compositions
+        are never covered by the stated epsilon.
+
+        Args:
+            compositions: How many releases are made.
+            delta: The δ at which ε is stated; that of the artefact unless given.
+
+        Returns:
+            The guarantee of that use, at the sensitivity of the artefact.
+
+        Raises:
+            InvalidParameterError: A number is outside its range.
+        """
+        asked = self.guarantee.delta if delta is None else delta
+        if (compositions, asked) == (self.guarantee.compositions, self.guarantee.delta):
+            return self.guarantee
+        return judged(self.noise, asked, compositions, self.guarantee.sensitivity, self.settings)
+
+
+def certify(
+    noise: Noise,
+    *,
+    delta: float,
+    compositions: int = 1,
+    sensitivity: float = 1.0,
+    rivals: Mapping[str, float] | None = None,
+    problem: Mapping[str, Any] | None = None,
+) -> Artefact:
+    """Judge an exact law and state its guarantee.
+
+    Args:
+        noise: A law with integer weights (`exact`), or the ball law, which is drawn as it is.
+        delta: The δ of the guarantee, in (0, 1).
+        compositions: How many releases are made with the law.
+        sensitivity: How far one person moves each answer, in the units of the answers.
+        rivals: ε of other laws, kept beside the guarantee as they are given.
+        problem: What was asked for, plain JSON data, kept beside the guarantee as it is given.
+
+    Returns:
+        The law with its guarantee, ready to be written by `write_artefact`.
+
+    Raises:
+        UnsupportedError: The law is not drawn exactly.
+        AccountingError: The law has no finite ε at `delta`.
+        InvalidParameterError: A number is outside its range, or `problem` is not plain.
+
+    Guarantees: the stated ε is the judge's for the law in the file, over its whole use.
+
+    Example:
+        >>> from leastnoise import discrete_laplace, exact
+        >>> law = exact(discrete_laplace(3.0), delta=1e-6, compositions=2)
+        >>> certify(law, delta=1e-6, compositions=2).guarantee.epsilon < 1.0
+        True
+    """
+    if not noise.sampler().is_exact:
+        raise UnsupportedError(
+            "Only a law with integer weights has a guarantee to verify; make it exact(noise, "
+            "delta=..., ...)."
+        )
+    try:
+        stated = json.loads(json.dumps(dict(problem or {}), allow_nan=False))
+    except (TypeError, ValueError):
+        raise InvalidParameterError("problem", problem, "to be plain JSON data") from None
+    guarantee = judged(noise, delta, compositions, sensitivity, DEFAULT)
+    if not math.isfinite(guarantee.epsilon):
+        raise AccountingError(
+            f"The law has no finite epsilon at delta={delta!r} for {compositions} releases; end "
+            "it farther out."
+        )
+    plain = {
+        str(name): real_number(f"rivals[{name!r}]", epsilon)
+        for name, epsilon in (rivals or {}).items()
+    }
+    charged = charges(noise, guarantee.sensitivity)
+    return Artefact(noise, guarantee, charged, DEFAULT, stated, plain)
+
+
+def judged(
+    noise: Noise, delta: float, compositions: int, sensitivity: float, settings: GridSettings
+) -> Guarantee:
+    """The guarantee that the judge gives."""
+    delta = open_unit("delta", delta)
+    n = positive_integer("compositions", compositions)
+    s = at_least("sensitivity", sensitivity)
+    loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
+    return Guarantee(loss.epsilon(delta), delta, n, s)
+
+
+def charges(noise: Noise, sensitivity: float) -> Charges:
+    """What one release charges to δ."""
+    loss = noise.loss(sensitivity)
+    return Charges(loss.infinite, loss.deviation)

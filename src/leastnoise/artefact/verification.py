@@ -1,0 +1,104 @@
+"""Anyone can check an artefact: the guarantee follows from the law in it alone."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from leastnoise.artefact.artefact import Artefact, Charges, Guarantee, charges, judged
+from leastnoise.artefact.format import ARTEFACT_FILE, artefact_from
+from leastnoise.errors import InvalidFileError, LeastNoiseError
+
+# stated and recomputed numbers may differ by this share of themselves: another machine's rounding
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a file states, what its weights give, and every disagreement. `ok` only if
+    there is none.
+
+    Attributes:
+        stated: The guarantee in the file.
+        recomputed: The guarantee that the law in the file gives; None where it cannot be judged.
+        charges: What one release charges to δ, recomputed; None where it cannot be judged.
+        mismatches: Every disagreement, a sentence each.
+    """
+
+    stated: Guarantee
+    recomputed: Guarantee | None
+    charges: Charges | None
+    mismatches: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the file holds what it states."""
+        return not self.mismatches
+
+
+def verify(path: str | PathLike[str]) -> Verification:
+    """Recompute the guarantee from the weights alone and compare it with what the file states.
+
+    Args:
+        path: A file written by `write_artefact`.
+
+    Returns:
+        The stated and the recomputed guarantee, and every disagreement.
+
+    Raises:
+        InvalidFileError: The file cannot be read as an artefact, a truncated one for instance.
+
+    Example:
+        >>> from leastnoise import discrete_laplace, exact
+        >>> from leastnoise.artefact import certify, write_artefact
+        >>> artefact = certify(exact(discrete_laplace(3.0), delta=1e-6), delta=1e-6)
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_artefact(artefact, pathlib.Path(folder) / "noise.json")
+        ...     verify(pathlib.Path(folder) / "noise.json").ok
+        True
+    """
+    content, is_sealed = ARTEFACT_FILE.opened(path)
+    mismatches = [] if is_sealed else ["The content does not match its SHA-256."]
+    try:
+        artefact = artefact_from(content, os.fspath(path))
+    except InvalidFileError as error:
+        if is_sealed:
+            raise
+        raise InvalidFileError(f"{error} Its content does not match its SHA-256 either.") from None
+    stated = artefact.guarantee
+    try:
+        found = judged(
+            artefact.noise, stated.delta, stated.compositions, stated.sensitivity, artefact.settings
+        )
+        charged = charges(artefact.noise, stated.sensitivity)
+        variance = artefact.noise.variance
+    except LeastNoiseError as error:
+        mismatches.append(f"The weights could not be judged: {error}")
+        return Verification(stated, None, None, tuple(mismatches))
+    except (TypeError, ValueError, ArithmeticError, MemoryError):
+        mismatches.append("The stated numbers are out of all range: nothing can be judged.")
+        return Verification(stated, None, None, tuple(mismatches))
+    mismatches += _disagreements(artefact, content, found, charged, variance)
+    return Verification(stated, found, charged, tuple(mismatches))
+
+
+def _disagreements(
+    artefact: Artefact, content: dict[str, Any], found: Guarantee, charged: Charges, variance: float
+) -> Iterator[str]:
+    """What the file states and the law in it does not give."""
+    for name, ours, theirs in (
+        ("epsilon", artefact.guarantee.epsilon, found.epsilon),
+        ("charge for unbounded loss", artefact.charges.unbounded, charged.unbounded),
+        ("charge for deviation", artefact.charges.deviation, charged.deviation),
+        ("variance", content["variance"], variance),
+    ):
+        if not math.isclose(ours, theirs, rel_tol=_SAME, abs_tol=0.0):
+            yield f"The stated {name} is {ours!r}; the weights give {theirs!r}."
+    stated_pitch, pitch = content["law"]["pitch"], str(artefact.noise.sampler().pitch)
+    if stated_pitch != pitch:
+        yield f"The stated pitch is {stated_pitch!r}; the step gives {pitch!r}."

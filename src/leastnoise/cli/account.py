@@ -1,0 +1,188 @@
+"""The command that judges a law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leastnoise.cli.group import main
+from leastnoise.cli.law_files import law_and_guarantee
+from leastnoise.cli.messages import refused
+from leastnoise.cli.options import json_option, number, plot_option, use_of_a_law
+from leastnoise.cli.output import drawn, print_json
+from leastnoise.text.characters import shown
+from leastnoise.text.numbers import above, below
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from leastnoise.artefact import Guarantee
+    from leastnoise.laws.base import Noise
+
+NAMED = (
+    *("gaussian", "laplace", "staircase", "cactus", "cube", "sphere"),
+    *("discrete-gaussian", "discrete-laplace", "discrete-staircase"),
+)
+
+
+def _completed_law(
+    context: click.Context, argument: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """What a shell offers for LAW: the named laws that begin so, else files (bash shows files alone
+    or not at all)."""
+    from click.shell_completion import CompletionItem
+
+    named = [CompletionItem(name) for name in NAMED if name.startswith(begun)]
+    return named or [CompletionItem(begun, type="file")]
+
+
+@main.command()
+@click.argument("law", shell_complete=_completed_law)
+@use_of_a_law
+@number("--sigma", "Standard deviation of a named law.")
+@number("--epsilon", "Also give δ at this ε.")
+@plot_option
+@json_option
+def account(
+    law: str,
+    delta: float,
+    sensitivity: float | None,
+    compositions: int | None,
+    batch: int | None,
+    sigma: float | None,
+    epsilon: float | None,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus,
+    cube, sphere, discrete-…).
+
+    \b
+      leastnoise account gaussian --sigma 8 --compositions 10 --delta 1e-6
+      leastnoise account noise.json --compositions 20 --delta 1e-6
+      leastnoise account laplace --sigma 8 --compositions 10 --delta 1e-6 --plot laplace.pdf
+    """
+    from leastnoise.accountant.privacy_loss import PrivacyLoss
+
+    noise, moved, draws = _judged(law, sigma, sensitivity, compositions, batch)
+    loss = PrivacyLoss.of(noise, moved).compose(draws)
+    lower, upper = loss.epsilon_bounds(delta)
+    result: dict[str, Any] = {
+        "law": law,
+        "std": noise.std,
+        "dimension": noise.dimension,
+        "delta": delta,
+        "draws": draws,
+        "sensitivity": moved,
+        "epsilon": upper,
+        "epsilon_lower": lower,
+    }
+    if epsilon is not None:
+        delta_lower, delta_upper = loss.delta_bounds(epsilon)
+        result |= {"at_epsilon": epsilon, "delta_at_epsilon": delta_upper}
+        result["delta_at_epsilon_lower"] = delta_lower
+    if plot is not None:
+        from leastnoise.plots import account_sheet
+
+        sheet = account_sheet(Path(law).name, noise, delta=delta, sensitivity=moved, draws=draws)
+        sheet.save(plot)
+    if as_json:
+        print_json(result | drawn(plot))
+        return
+    _show(result)
+    if plot is not None:
+        click.echo(f"  drawn: {shown(plot)}")
+
+
+def _show(result: Mapping[str, Any]) -> None:
+    answers = result["dimension"]
+    draws = f"{result['draws']} draw(s)" + (f" of {answers} answers each" if answers > 1 else "")
+    moved = below(result["sensitivity"], 6)
+    law = f"{shown(result['law'])}: standard deviation {result['std']:.6g}"
+    click.echo(f"{law}, {draws}, sensitivity {moved}")
+    upper, lower = above(result["epsilon"], 6), below(result["epsilon_lower"], 6)
+    at = above(result["delta"], 6)
+    click.echo(f"  epsilon = {upper} at delta = {at} (exact value above {lower})")
+    if "at_epsilon" in result:
+        at = below(result["at_epsilon"], 6)
+        click.echo(f"  delta = {above(result['delta_at_epsilon'])} at epsilon = {at}")
+
+
+def _judged(
+    law: str,
+    sigma: float | None,
+    sensitivity: float | None,
+    compositions: int | None,
+    batch: int | None,
+) -> tuple[Noise, float, int]:
+    """The law called by its name or of a file, its sensitivity and how often it is drawn: as given,
+    else as an artefact states it, else 1."""
+    answers = _one_unless("batch", batch)
+    moved = 1.0 if sensitivity is None else sensitivity
+    if law in NAMED:
+        if sigma is None:
+            raise refused("--sigma", sigma, f"to be given for the named law {law}")
+        noise = _builders(moved, answers)[law](sigma)
+    else:
+        if sigma is not None and Path(law).exists():
+            raise refused("--sigma", sigma, "to be left out: a saved law has its own")
+        noise, stated = _saved_law(law, compositions, batch)
+        if stated is not None and sensitivity is None:
+            moved = stated.sensitivity
+        if stated is not None and compositions is None and batch is None:
+            return noise, moved, stated.compositions
+    releases = _one_unless("compositions", compositions)
+    return noise, moved, releases * -(-answers // noise.dimension)
+
+
+def _one_unless(name: str, given: int | None) -> int:
+    from leastnoise.errors import positive_integer
+
+    return positive_integer(name, 1 if given is None else given)
+
+
+def _saved_law(
+    law: str, compositions: int | None, batch: int | None
+) -> tuple[Noise, Guarantee | None]:
+    if not Path(law).exists():
+        raise refused("LAW", law, f"to be a file or one of {', '.join(NAMED)}")
+    noise, stated = law_and_guarantee(law)
+    if batch is not None:
+        _check_batch(batch, noise, stated, compositions)
+    return noise, stated
+
+
+def _check_batch(
+    batch: int, noise: Noise, stated: Guarantee | None, compositions: int | None
+) -> None:
+    """A draw is used whole; what a batch makes of the draws that a file states is not guessed."""
+    if batch < noise.dimension:
+        expected = f"to be at least {noise.dimension}, the answers that one draw serves"
+        raise refused("--batch", batch, expected)
+    if compositions is None and stated is not None and stated.compositions > 1:
+        expected = f"the file states {stated.compositions} draws in all, whatever they answer"
+        raise refused("--batch", batch, f"to come with --compositions: {expected}")
+
+
+def _builders(sensitivity: float, batch: int) -> Mapping[str, Callable[[float], Noise]]:
+    """How each named law is made from a standard deviation."""
+    from leastnoise.designer.cactus import cactus
+    from leastnoise.laws import classic
+    from leastnoise.laws import sphere as ball
+    from leastnoise.solver.staircase import staircase
+
+    s = sensitivity
+    return {
+        "gaussian": classic.gaussian,
+        "laplace": classic.laplace,
+        "staircase": lambda sigma: staircase(sigma, sensitivity=s),
+        "cactus": lambda sigma: cactus(sigma, sensitivity=s),
+        "cube": lambda sigma: classic.cube(sigma, batch, sensitivity=s),
+        "sphere": lambda sigma: ball.sphere(sigma, batch, sensitivity=s),
+        "discrete-gaussian": classic.discrete_gaussian,
+        "discrete-laplace": classic.discrete_laplace,
+        "discrete-staircase": lambda sigma: staircase(sigma, sensitivity=s, domain="integer"),
+    }

@@ -1,0 +1,99 @@
+"""The command that designs noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leastnoise.cli.group import main
+from leastnoise.cli.messages import refused
+from leastnoise.cli.options import choice, domain, json_option, number, out_option, plot_option, use
+from leastnoise.cli.output import DASH, drawn, not_both_on_stdout, print_json, write_out
+from leastnoise.text.characters import shown
+from leastnoise.text.numbers import above
+
+if TYPE_CHECKING:
+    from leastnoise.designer.result import Design
+
+# What --json prints of a design as it is.
+_FIELDS = (
+    *("epsilon", "epsilon_lower", "delta", "sigma", "sensitivity", "compositions", "batch"),
+    *("touched", "objective", "origin", "renyi_order", "gap", "status", "discretisation"),
+    *("moments_epsilon", "is_joint", "uses"),
+)
+
+
+@main.command()
+@use
+@number("--sigma", "Standard deviation of the noise on one answer; the least ε is found.")
+@number("--epsilon", "ε of the guarantee; the least standard deviation is found.")
+@domain
+@choice("--objective", ["tight", "renyi"], "What is minimised.")
+@number("--renyi-order", "With --objective renyi: the order; without it, the paper's moments rule.")
+@number("--touched", "How many answers of a batch one person can change, if not all.", type=int)
+@number("--step", "Pitch of the lattice (real answers); divides the sensitivity.")
+@out_option("Write the law as a verifiable artefact (exact integer weights).")
+@plot_option
+@json_option
+def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> None:
+    """Design the best noise for a standard deviation or for an epsilon.
+
+    \b
+    Ten answers one by one, standard deviation 8, the least epsilon:
+      leastnoise design --delta 1e-6 --sigma 8 --compositions 10
+    Ten answers at once, epsilon 1, the least noise, written for later use:
+      leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --out noise.json
+    The law with its rivals as a picture:
+      leastnoise design --delta 1e-6 --sigma 1 --compositions 5 --plot law.png
+    """
+    from leastnoise.designer.design import design as make
+
+    not_both_on_stdout(out, as_json)
+    _check_touched(request["touched"], request["batch"])
+    best = make(**request)
+    certified = None if out is None else _write_artefact(best, out)
+    if plot is not None:
+        from leastnoise.plots import design_sheet
+
+        design_sheet(best).save(plot)
+    if as_json:
+        files = {"artefact": out, "artefact_epsilon": certified} if out else {}
+        print_json(_as_json(best) | files | drawn(plot))
+        return
+    aside = out == DASH  # the artefact has standard output for itself
+    click.echo(best.summary(), err=aside)
+    if out is not None and certified is not None:
+        check = "" if aside else f"; check it with: leastnoise verify {shown(out)}"
+        written = f"{shown(out)}, certified at epsilon = {above(certified, 6)}{check}"
+        click.echo(f"  written     {written}", err=aside)
+    if plot is not None:
+        click.echo(f"  drawn       {shown(plot)}", err=aside)
+
+
+def _check_touched(touched: int | None, batch: int) -> None:
+    """How many answers of a batch one person can change is at most all of them, and says nothing of
+    single answers."""
+    if touched is not None and batch == 1:
+        expected = "to come with --batch, how many answers there are to change"
+        raise refused("--touched", touched, expected)
+    if touched is not None and touched > batch:
+        raise refused("--touched", touched, f"to be at most --batch {batch}")
+
+
+def _write_artefact(best: Design, out: str) -> float:
+    """Write the design as an artefact; returns the certified ε."""
+    from leastnoise.artefact import artefact_text
+    from leastnoise.designer.result import artefact_of
+
+    artefact = artefact_of(best)
+    write_out(out, artefact_text(artefact))
+    return artefact.guarantee.epsilon
+
+
+def _as_json(best: Design) -> dict[str, Any]:
+    return {name: getattr(best, name) for name in _FIELDS} | {
+        "std": best.noise.std,
+        "half_width_95": best.noise.interval(0.95),
+        "rivals": dict(best.rivals),
+    }

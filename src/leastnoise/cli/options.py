@@ -1,0 +1,127 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from leastnoise.cli.output import DASH, writable
+
+
+def options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Several options as one decorator."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+class _Number(click.types.FloatParamType):
+    """A number; one that only overflow would make infinite is none."""
+
+    name = "float"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid float.", param, ctx)
+        if math.isinf(number) and "inf" not in str(value).lower():
+            self.fail(f"{value!r} is beyond the range of floating-point numbers.", param, ctx)
+        return number
+
+
+class _ExactNumber(click.types.FloatParamType):
+    """A positive number as its digits say it: 0.3 is three tenths, and no float below that."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = NUMBER.convert(value, param, ctx)
+        if not (math.isfinite(number) and number > 0.0):
+            self.fail(f"{value!r} is not a positive number.", param, ctx)
+        return value if isinstance(value, Fraction) else Fraction(str(value).strip())
+
+
+NUMBER = _Number()
+EXACT = _ExactNumber()
+
+
+def flag(*names: str, help: str) -> Callable[..., Any]:
+    """An option that is given or not."""
+    return click.option(*names, is_flag=True, help=help)
+
+
+def number(name: str, help: str, type: Any = NUMBER, **more: Any) -> Callable[..., Any]:
+    """An option whose value is a number."""
+    return click.option(name, type=type, help=help, **more)
+
+
+def choice(name: str, values: Sequence[str], help: str) -> Callable[..., Any]:
+    """An option whose value is one of `values`, by default the first."""
+    kind = click.Choice(values)
+    return click.option(name, type=kind, default=values[0], show_default=True, help=help)
+
+
+def file_option(name: str, help: str, **more: Any) -> Callable[..., Any]:
+    """An option whose value is the path of a file."""
+    return click.option(name, type=click.Path(dir_okay=False), help=help, **more)
+
+
+json_option = flag("--json", "as_json", help="Print one JSON object instead of text.")
+
+
+def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> Callable[..., Any]:
+    """What the noise is used for; with None for a default, `otherwise` says what holds where
+    nothing is given."""
+    moved = f"How much one person can move one answer{otherwise}."
+    releases = f"How many releases are made with this noise{otherwise}."
+    meant = "δ of the guarantee over the whole use; well below 1/people."
+    answers = "How many answers one release gives at once."
+    counted: dict[str, Any] = {"type": int, "default": count, "show_default": True}
+    return options(
+        number("--delta", meant, required=True),
+        number("--sensitivity", moved, default=sensitivity, show_default=True),
+        number("--compositions", releases, **counted),
+        number("--batch", answers, **counted),
+    )
+
+
+use = _use(1.0, 1)
+use_of_a_law = _use(None, None, "; by default what an artefact states, else 1")
+domain = choice("--domain", ["real", "integer"], "What the answers are.")
+
+
+def out_option(help: str) -> Callable[..., Any]:
+    """The option --out of a command that can write to standard output too, where it is `-`."""
+
+    def checked(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+        if path not in (None, DASH) and not context.resilient_parsing:
+            writable("--out", str(path))
+        return path
+
+    named = f"{help} - is standard output."
+    return file_option("--out", named, callback=checked, metavar="FILE")
+
+
+def _checked_picture(
+    context: click.Context, option: click.Parameter, path: str | None
+) -> str | None:
+    if path is not None and not context.resilient_parsing:
+        from leastnoise.plots.style import check_picture
+
+        check_picture(path)
+    return path
+
+
+_PICTURE = "Also draw it: FILE ends in .png, .svg or .pdf (needs leastnoise[plots])."
+plot_option = file_option("--plot", _PICTURE, callback=_checked_picture, metavar="FILE")

@@ -1,0 +1,322 @@
+"""What is asked for: in the user's units, and at one sigma in lattice units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from leastnoise.cost import Cost, quadratic
+from leastnoise.designer import whole_numbers
+from leastnoise.errors import (
+    DesignError,
+    InvalidParameterError,
+    at_least,
+    one_of,
+    open_unit,
+    positive,
+    positive_integer,
+    real_number,
+)
+from leastnoise.lattice.resolution import (
+    aligned_bins,
+    bins_of_design,
+    block_size,
+    in_integers,
+    step_of_known_law,
+)
+from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.steps import shift_in_steps, step_of
+from leastnoise.laws.base import Domain
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.solver.budget import LatticeBudget
+from leastnoise.solver.problem import RenyiProblem, renyi_problem
+from leastnoise.solver.staircase import best_staircase
+
+Objective = Literal["tight", "renyi"]
+
+MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
+LARGEST_RATIO = 2_000.0  # sigma/sensitivity that can be designed for
+# sigma of integer noise, of which every integer within fifty sigmas has a probability of its own
+MOST_INTEGERS = 20_000.0
+# The least sigma/sensitivity: on the real line 12,000 bins a sensitivity, on the integers what
+# integer weights still draw exactly (the weight of 0 has 53 bits, and at 1e-6 rounding the others
+# moves ε by more than 1e-6 of itself).
+_SMALLEST: Mapping[Domain, float] = {"real": 1e-3, "integer": 1e-5}
+# And of joint laws: below, each answer has noise of its own.
+_SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-5}
+# radius of uniform noise of the cost c(sigma), in sigmas: √3 for the quadratic cost, e for log(1 +
+# |z|)
+_WIDEST = 4.0
+
+
+def smallest_ratio(domain: Domain) -> float:
+    """The least sigma, in sensitivities, that can be designed for."""
+    return _SMALLEST[domain]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A design problem in the user's units, checked; see `design` for the meaning of each field.
+
+    `sensitivity` is the largest of `sensitivities`, `touched` at most `batch`.
+    """
+
+    delta: float
+    sensitivity: float
+    compositions: int
+    batch: int
+    touched: int
+    sensitivities: tuple[float, ...]
+    domain: Domain
+    cost: Cost
+    objective: Objective
+    renyi_order: float | None
+    step: float | None
+
+    @staticmethod
+    def of(
+        *,
+        delta: float,
+        sensitivity: float | Sequence[float] = 1.0,
+        compositions: int = 1,
+        batch: int = 1,
+        domain: str = "real",
+        cost: Cost | None = None,
+        objective: str = "tight",
+        renyi_order: float | None = None,
+        step: float | None = None,
+        touched: int | None = None,
+    ) -> Request:
+        """The request, or an InvalidParameterError that says what is wrong with it."""
+        cost = _checked_cost(cost)
+        batch = _checked_batch(batch)
+        sensitivities = _sensitivities(sensitivity, batch, domain)
+        request = Request(
+            delta=open_unit("delta", delta),
+            sensitivity=max(sensitivities),
+            compositions=positive_integer("compositions", compositions),
+            batch=batch,
+            touched=batch if touched is None else min(positive_integer("touched", touched), batch),
+            sensitivities=sensitivities,
+            domain=one_of("domain", domain, ("real", "integer")),
+            cost=cost,
+            objective=one_of("objective", objective, ("tight", "renyi")),
+            renyi_order=None if renyi_order is None else _checked_order(renyi_order, objective),
+            step=None if step is None else positive("step", step),
+        )
+        if request.domain == "integer":
+            positive_integer("sensitivity", request.sensitivity)
+        if request.step is not None:
+            step_of_known_law(1.0, request.sensitivity, request.step, request.domain)
+        return request
+
+    @property
+    def smallest(self) -> float:
+        """The least sigma, in sensitivities."""
+        return smallest_ratio(self.domain)
+
+    @property
+    def smallest_joint(self) -> float:
+        """The least sigma of one draw for the whole batch, in sensitivities: a joint law is judged
+        by pairs of bins, which grow too many below."""
+        return self.smallest if self.batch == 1 else _SMALLEST_JOINT[self.domain]
+
+    @property
+    def largest(self) -> float:
+        """The largest sigma, in sensitivities: less where the cost is bounded, or nearly, or where
+        there would be too many integers."""
+        cost, s, largest = self.cost, self.sensitivity, LARGEST_RATIO
+        if self.domain == "integer":
+            largest = min(LARGEST_RATIO, MOST_INTEGERS / s)
+
+        def is_within(ratio: float) -> bool:
+            return cost.radius(cost.of(ratio * s)) <= _WIDEST * LARGEST_RATIO * s
+
+        if cost.exponent is not None or is_within(largest):
+            return largest
+        low, high = math.log(self.smallest), math.log(largest)
+        while high - low > 1e-3:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if is_within(math.exp(middle)) else (low, middle)
+        return math.exp(low)
+
+    def checked_sigma(self, sigma: float) -> float:
+        """The sigma, or a DesignError that says what can be designed for."""
+        s = self.sensitivity
+        if not self.smallest <= sigma / s <= LARGEST_RATIO:
+            raise DesignError(
+                f"Expected sigma={sigma!r} between {self.smallest * s:g} and "
+                f"{LARGEST_RATIO * s:g} for sensitivity={s:g}."
+            )
+        if not self.cost.of(sigma) > 0.0:
+            raise InvalidParameterError("cost of sigma", self.cost.of(sigma), "to be positive")
+        if self.domain == "integer" and sigma > MOST_INTEGERS:
+            raise DesignError(
+                f'Expected sigma={sigma!r} to be at most {MOST_INTEGERS:g} for domain="integer": '
+                'design so wide a noise for domain="real" and round what is released, which costs '
+                "nothing."
+            )
+        if sigma / s > (largest := self.largest):
+            raise DesignError(
+                f"Expected sigma={sigma!r} to be at most {largest * s:g}: beyond, {self.cost!r} "
+                "hardly grows, and noise that costs as much on average would be too wide."
+            )
+        return sigma
+
+    def one_answer(self) -> Request:
+        """What one answer of a batch with independent noise asks for: all draws that one person is
+        seen in compose."""
+        draws = self.compositions * self.touched
+        return replace(self, batch=1, touched=1, compositions=draws)
+
+    def on_lattice(self, sigma: float, shift: int | None = None) -> LatticeRequest:
+        """The request at one sigma in lattice units; `shift` is how many steps a sensitivity has
+        where that is known."""
+        s, cost = self.sensitivity, self.cost
+        budget = cost.of(sigma)
+        if not budget > 0.0:
+            raise InvalidParameterError("cost of sigma", budget, "to be positive")
+        # The size of the laws of this cost, in sensitivities: σ for the quadratic cost, and about
+        # that for the others.
+        ratio = cost.radius(budget) / (math.sqrt(3.0) * s)
+        if self.domain == "integer":
+            return self._on_integers(sigma, ratio, shift)
+        if self.step is not None:
+            shift = shift_in_steps(s, self.step)
+        elif shift is None:
+            shift = self._bins(ratio, budget)
+        step = self.step or step_of(s, shift)
+        asked = *cost.in_steps(budget, step), ratio, self.delta, self.compositions
+        return LatticeRequest(self.batch, shift, "real", *asked, step)
+
+    def _on_integers(self, sigma: float, ratio: float, shift: int | None) -> LatticeRequest:
+        """Each integer a bin, or blocks of them; where the sensitivity has no such blocks, the real
+        line and then rounding."""
+        cost, budget = self.cost, self.cost.of(sigma)
+        whole, needed = round(self.sensitivity), bins_of_design(ratio)
+        block = block_size(whole, needed)
+        if self.batch > 1 or whole // block <= 4 * needed:
+            asked = cost.over_blocks(block), budget, ratio, self.delta, self.compositions
+            return LatticeRequest(self.batch, whole // block, "integer", *asked, block=block)
+        finer = replace(self, domain="real", step=None)
+        unrounded = math.sqrt(sigma**2 - 1.0 / 12.0) if cost.exponent == 2.0 else sigma
+        return replace(finer.on_lattice(unrounded, shift), rounded_to=(cost, budget))
+
+    def _bins(self, ratio: float, budget: float) -> int:
+        """Bins a sensitivity on the real line, with an edge at the first step of the best
+        staircase: then the staircase is a law of the lattice, and nothing on the lattice need be
+        worse than it."""
+        cost = self.cost
+        if cost.exponent is None:
+            return bins_of_design(ratio)
+        least = bins_of_design(ratio, self.batch)
+        if least < 4:
+            return least
+        fine = 8 * least
+        _, in_bins = cost.in_steps(budget, self.sensitivity / fine)
+        stairs = best_staircase(LatticeBudget(self.batch, fine, cost, in_bins, "real"))
+        return aligned_bins(least, (2 * stairs.width - 1) / (2 * fine))
+
+
+@dataclass(frozen=True)
+class LatticeRequest:
+    """The same problem at one sigma, in lattice units.
+
+    Attributes:
+        dimension: Answers of one draw.
+        shift: Steps a sensitivity.
+        domain: Of the lattice that the law is looked for on.
+        cost: In steps.
+        budget: Of the cost of one answer.
+        ratio: Sigma in sensitivities.
+        delta: Of the whole use.
+        compositions: Draws that compose.
+        step: In the user's units.
+        block: Integers to a bin (`lattice.resolution.block_size`).
+        rounded_to: The cost and its budget on the integers, where the law is one of the real line
+            that is rounded (`whole_numbers`).
+    """
+
+    dimension: int
+    shift: int
+    domain: Domain
+    cost: Cost
+    budget: float
+    ratio: float
+    delta: float
+    compositions: int
+    step: float = 1.0
+    block: int = 1
+    rounded_to: tuple[Cost, float] | None = None
+
+    def problem(self, order: float, *, monotone: bool = True) -> RenyiProblem:
+        """The Rényi program of one order."""
+        return renyi_problem(
+            shift=self.shift,
+            order=order,
+            budget=self.budget,
+            dimension=self.dimension,
+            domain=self.domain,
+            cost=self.cost,
+            monotone=monotone,
+        )
+
+    def noise(self, log_h: Floats, tail_ratio: float | None) -> LatticeNoise:
+        """A law of the lattice in the user's units."""
+        log_h, ratio = in_integers(log_h, tail_ratio, self.block)
+        law = LatticeNoise.from_log_weights(
+            log_h, ratio, step=self.step, domain=self.domain, dimension=self.dimension
+        )
+        if self.rounded_to is None:
+            return law
+        return whole_numbers.rounded(law, *self.rounded_to)
+
+
+def _checked_cost(cost: Cost | None) -> Cost:
+    cost = quadratic() if cost is None else cost
+    if not isinstance(cost, Cost):
+        raise InvalidParameterError(
+            "cost", cost, "to be a Cost, such as leastnoise.cost.absolute()"
+        )
+    return cost
+
+
+def _checked_batch(batch: int) -> int:
+    batch = positive_integer("batch", batch)
+    if batch > MOST_ANSWERS:
+        raise InvalidParameterError(
+            "batch", batch, f"to be at most {MOST_ANSWERS}: independent noise serves more as well"
+        )
+    return batch
+
+
+def _sensitivities(
+    sensitivity: float | Sequence[float], batch: int, domain: str
+) -> tuple[float, ...]:
+    """One sensitivity for each answer of the batch."""
+    if not isinstance(sensitivity, (Sequence, np.ndarray)) or isinstance(sensitivity, (str, bytes)):
+        return (at_least("sensitivity", sensitivity),) * batch
+    found = tuple(at_least(f"sensitivity[{index}]", each) for index, each in enumerate(sensitivity))
+    if len(found) != batch:
+        raise InvalidParameterError(
+            "sensitivity", list(found), f"to have one entry for each of batch={batch} answers"
+        )
+    if domain == "integer" and len(set(found)) > 1:
+        raise InvalidParameterError(
+            "sensitivity", list(found), 'to be the same for all answers when domain="integer"'
+        )
+    return found
+
+
+def _checked_order(order: float, objective: str) -> float:
+    infinite = isinstance(order, (float, np.floating)) and order == math.inf
+    number = math.inf if infinite else real_number("renyi_order", order)
+    if objective != "renyi" or number < 1.0:
+        raise InvalidParameterError(
+            "renyi_order", order, 'to be at least 1, with objective="renyi"'
+        )
+    return number

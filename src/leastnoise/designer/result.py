@@ -1,0 +1,261 @@
+"""What a design is: the law with its proof, as the user gets it and as the search passes it on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from leastnoise.artefact.artefact import Artefact, certify
+from leastnoise.artefact.exact import as_drawn
+from leastnoise.designer.lattice_law import LatticeLaw
+from leastnoise.designer.request import Objective
+from leastnoise.errors import UnsupportedError
+from leastnoise.laws.base import Noise
+from leastnoise.laws.classic import lattice_form
+from leastnoise.laws.gaussian import GaussianNoise
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.text.html import bars_svg, facts, side_by_side
+from leastnoise.text.numbers import above, below
+
+OPTIMISED = "optimised"  # the name of laws of our own
+OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
+# Rivals that put independent noise on each answer, and our own of that kind.
+_SHAPES = ("Gaussian", "Laplace", "Staircase")
+PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundLaw:
+    """A law that may be the answer, known or of our own, judged as it stands.
+
+    Attributes:
+        name: "optimised", or that of the known law.
+        noise: The law in the user's units.
+        uses: Draws of one release of the whole batch that one person can influence.
+        epsilon: Upper bound for all releases.
+        again: Makes the law of this kind at another sigma; None where nobody will ask.
+        on_lattice: A law of our own in lattice units, with its certificate.
+        moments: Objective "renyi": the moments accountant's ε.
+    """
+
+    name: str
+    noise: Noise
+    uses: int
+    epsilon: float
+    again: Way | None = None
+    on_lattice: LatticeLaw | None = None
+    moments: float | None = None
+
+
+# From a sigma and a law found nearby, or None, to the law of one kind at that sigma.
+Way = Callable[[float, FoundLaw | None], FoundLaw]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The best noise found for a request, and the proof of what it guarantees.
+
+    Guarantees: `noise`, used for `compositions` releases of `batch` answers of the given
+    sensitivity, is (`epsilon`, `delta`)-differentially private: `epsilon` is the judge's upper
+    bound for the law itself, `epsilon_lower` a lower bound on the exact value. With the objective
+    "tight" `epsilon` is at most that of every rival. No non-increasing law of the family has a
+    smaller Rényi divergence of order `renyi_order` than the one the search started from, up to the
+    relative `gap`.
+
+    Attributes:
+        noise: The law to draw from, in the units of the answers.
+        epsilon: Certified for all releases together; an upper bound on the exact value.
+        epsilon_lower: Lower bound on the exact value.
+        delta: Probability with which `epsilon` may be exceeded, over all releases.
+        sigma: What was asked for or found: the standard deviation on one answer, in its units; with
+            another cost c, the noise costs c(sigma).
+        sensitivity: By how much one person can move one answer, in its units; the largest, where
+            the answers have different ones.
+        sensitivities: Of each answer of a batch, in its units.
+        compositions: Releases that the guarantee covers.
+        batch: Answers a release.
+        touched: How many answers of a batch one person can change.
+        objective: "tight" (least certified ε) or "renyi" (least Rényi divergence).
+        origin: "optimised", or the name of the known law that could not be beaten.
+        renyi_order: Order α of the Rényi program that the law started from; None for a known law.
+        gap: Relative duality gap of that program: how far its optimum can be from the best, as a
+            share of the divergence; None for a known law.
+        status: What the gap is worth, in a sentence.
+        residual: How far the law is from unit mass and from its cost budget, relatively.
+        discretisation: What the bins and the tail of the lattice cost, as a share of the
+            divergence, estimated; None for a known law.
+        moments_epsilon: Objective "renyi": the moments accountant's ε, the paper's objective; else
+            None.
+        rivals: ε that each known law needs at the same cost, best first.
+        rival_laws: These laws themselves, by the same names; not part of what is shown or saved.
+
+    Example:
+        >>> from leastnoise import design
+        >>> best = design(delta=1e-6, sigma=8.0, compositions=10)
+        >>> best.epsilon_lower <= best.epsilon <= min(best.rivals.values())
+        True
+        >>> best.rival_laws["Gaussian"].std
+        8.0
+    """
+
+    noise: Noise
+    epsilon: float
+    epsilon_lower: float
+    delta: float
+    sigma: float
+    sensitivity: float
+    sensitivities: tuple[float, ...]
+    compositions: int
+    batch: int
+    touched: int
+    objective: Objective
+    origin: str
+    renyi_order: float | None
+    gap: float | None
+    status: str
+    residual: float
+    discretisation: float | None
+    moments_epsilon: float | None
+    rivals: Mapping[str, float]
+    rival_laws: Mapping[str, Noise] = field(
+        default_factory=lambda: MappingProxyType({}), repr=False, compare=False
+    )
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one draw of the noise serves the whole batch."""
+        return self.noise.dimension == self.batch
+
+    @property
+    def blocks(self) -> int:
+        """How many draws one release takes: the batch is cut into blocks of `noise.dimension`
+        answers, the last one padded."""
+        return math.ceil(self.batch / self.noise.dimension)
+
+    @property
+    def uses(self) -> int:
+        """How many draws one person can influence over the whole use: what the
+        guarantee composes."""
+        return self.compositions * min(self.blocks, self.touched)
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """What the noise on each answer is multiplied by: its sensitivity over the largest one."""
+        return tuple(each / self.sensitivity for each in self.sensitivities)
+
+    @property
+    def reason(self) -> str:
+        """Why the batch is served as it is, in a sentence."""
+        if self.batch == 1:
+            return "one answer a release"
+        if self.noise.dimension == 1:
+            touched = min(self.touched, self.batch)
+            return f"independent noise on each answer: one person changes {touched} of {self.batch}"
+        kind = "one joint draw"
+        if not self.is_joint:
+            kind = f"joint noise on {self.blocks} blocks of {self.noise.dimension} answers"
+        product = min((e for name, e in self.rivals.items() if name in PRODUCTS), default=math.nan)
+        return (
+            f"{kind} for {self.batch} answers: epsilon {above(self.epsilon)} against "
+            f"{above(product)} for independent noise"
+        )
+
+    def lattice_noise(self) -> LatticeNoise:
+        """The law on a lattice, ready to be made exact: the noise itself, or the lattice form of a
+        closed-form rival.
+
+        The lattice form of a Gaussian or Laplace law has the same standard deviation and must be
+        judged anew.
+
+        Raises:
+            UnsupportedError: the best law is the sphere, which needs no lattice.
+        """
+        law = lattice_form(self.noise, self.sensitivity)
+        if not isinstance(law, LatticeNoise):
+            raise UnsupportedError(
+                "The best law here is the sphere, which is drawn exactly without integer weights: "
+                "use its sample and release."
+            )
+        return law
+
+    def summary(self) -> str:
+        """The design in words and numbers, for people."""
+        answers = f"{self.batch} answers at once" if self.batch > 1 else "one answer at a time"
+        lines = [
+            f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), "
+            f"sensitivity {below(self.sensitivity, 6)}",
+            f"  body        {self.reason}",
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)} "
+            f"(exact value above {below(self.epsilon_lower, 6)})",
+            f"  accuracy    standard deviation {self.noise.std:.6g}, ± "
+            f"{above(self.noise.interval(0.95))} at 95 % from noise alone",
+        ]
+        if self.gap is not None and self.renyi_order is not None:
+            lines.append(
+                f"  certificate order {self.renyi_order:.4g}, relative duality gap "
+                f"{self.gap:.1e}: {self.status}"
+            )
+        lines.append(f"  residual    mass and cost meet their constraints to {self.residual:.1e}")
+        if self.discretisation is not None:
+            lines.append(
+                f"  lattice     bins and tail cost about {self.discretisation:.1e} of the "
+                "divergence"
+            )
+        if self.moments_epsilon is not None:
+            lines.append(
+                f"  moments accountant at this order: epsilon = {above(self.moments_epsilon, 6)}"
+            )
+        lines.extend(
+            f"  {name:<18} needs epsilon = {above(epsilon, 6)}"
+            for name, epsilon in self.rivals.items()
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        noise = self.noise
+        draws = "independent draws" if noise.dimension == 1 else "one joint draw"
+        if noise.dimension > 1 and not self.is_joint:
+            draws = f"joint draws on {self.blocks} blocks"
+        low, high = min(self.sensitivities), max(self.sensitivities)
+        span = f"{low:g}" if low == high else f"{low:g} to {high:g}, noise in proportion"
+        rows = {
+            "noise": f"{self.origin}, {noise.domain}, {draws}",
+            "guarantee": f"ε = {above(self.epsilon, 6)} at δ = {above(self.delta, 6)}",
+            "exact ε above": below(self.epsilon_lower, 6),
+            "standard deviation": f"{noise.std:.6g}",
+            "± at 95 %": above(noise.interval(0.95)),
+            "use": f"{self.compositions} release(s) of {self.batch} answer(s), sensitivity {span}",
+        }
+        if self.touched < self.batch:  # a condition of the guarantee
+            rows["one person changes"] = f"at most {self.touched} of {self.batch} answers"
+        if self.gap is not None and self.renyi_order is not None:
+            rows["certificate"] = (
+                f"order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}"
+            )
+        bars = bars_svg({"this noise": self.epsilon, **self.rivals}, "ε at the same deviation")
+        return side_by_side(facts(rows), noise.density_svg(GaussianNoise(noise.std)) + bars)
+
+    def __repr__(self) -> str:
+        return (
+            f"Design({self.origin}, epsilon={above(self.epsilon, 6)}, "
+            f"delta={above(self.delta, 6)}, sigma={self.sigma:.6g}, "
+            f"sensitivity={below(self.sensitivity, 6)}, compositions={self.compositions}, "
+            f"batch={self.batch})"
+        )
+
+
+def artefact_of(design: Design) -> Artefact:
+    """The design's law as it is sampled and the guarantee it gives, ready to be written: exact
+    integer weights, or the sphere.
+
+    Guarantees: the stated ε is the judge's for the law in the file, over the design's whole use.
+    """
+    delta, s, uses = design.delta, design.sensitivity, design.uses
+    law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
+    stated = ("sigma", "batch", "touched", "compositions", "objective")
+    problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
+    return certify(
+        law, delta=delta, compositions=uses, sensitivity=s, rivals=rivals, problem=problem
+    )

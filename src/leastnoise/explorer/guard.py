@@ -1,0 +1,114 @@
+"""What stands before every route: which hosts and origins may ask, how much, and the headers of
+every answer."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_QUERY, MOST_PATH = 1_000, 200  # bytes
+SECURITY = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+        "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-cache",
+}
+_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+
+
+class Guard:
+    """The ASGI application behind it sees only small GET requests that a page of this very server,
+    or a script, has sent.
+
+    A page of another site can point its own name at this machine (DNS rebinding), but the browser
+    then sends that name as the host. So a host is `localhost`, an address, or a name in `names`;
+    nothing else is answered.
+    """
+
+    def __init__(self, app: ASGIApp, names: Collection[str] = ()) -> None:
+        self._app = app
+        self._names = {"localhost", *(name.lower() for name in names)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name for name, _ in message["headers"]}
+                added = [pair for pair in _HEADERS if pair[0] not in given]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        refused = self._refusal(scope)
+        if refused is None:
+            await self._app(scope, receive, guarded)
+            return
+        status, sentence = refused
+        body = json.dumps({"error": sentence}).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        await guarded({"type": "http.response.start", "status": status, "headers": headers})
+        await guarded(
+            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body}
+        )
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        hosts = [value.decode("latin-1").lower() for value in headers.get(b"host", [])]
+        if len(hosts) != 1 or not self._is_known(hosts[0]):
+            return 421, "This server answers to localhost and to its own address only."
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "Only GET is answered."
+        if _is_from_elsewhere(scope, headers, hosts[0]):
+            return 403, "Other sites may not ask this server."
+        if headers.get(b"content-length", [b"0"]) != [b"0"] or b"transfer-encoding" in headers:
+            return 413, "A request has no body here."
+        if len(scope["query_string"]) > MOST_QUERY or len(scope["path"]) > MOST_PATH:
+            return 414, "The address is too long."
+        return None
+
+    def _is_known(self, host: str) -> bool:
+        name, port = host, ""
+        if ":" in host and not host.endswith("]"):
+            name, _, port = host.rpartition(":")
+        if port and not (port.isascii() and port.isdigit()):
+            return False
+        if name in self._names:
+            return True
+        is_bracketed = name.startswith("[") and name.endswith("]")
+        try:
+            ipaddress.ip_address(name[1:-1] if is_bracketed else name)
+        except ValueError:
+            return False
+        return True
+
+
+def _is_from_elsewhere(scope: Scope, headers: Mapping[bytes, list[bytes]], host: str) -> bool:
+    """Whether a page of another site sent the request, as far as the browser says so."""
+    origins = [origin.decode("latin-1").lower() for origin in headers.get(b"origin", [])]
+    if origins and origins != [f"{scope['scheme']}://{host}"]:
+        return True
+    site = headers.get(b"sec-fetch-site", [b"none"])[0]
+    return scope["path"].startswith("/api/") and site not in (b"same-origin", b"none")

@@ -1,0 +1,312 @@
+// Charts as plain SVG: lines with direct labels, bars, a readout under the pointer, and the numbers as a table behind each.
+
+import { element, power, short, svg } from "./format.js";
+
+const HEIGHT = 300;
+const LETTER = 7; // pixels of a letter of a label, at most
+const GAP = 16; // pixels between two labels
+
+/** Round steps for an axis from `low` to `high`. */
+function ticks(low, high, wanted) {
+  const rough = (high - low) / Math.max(wanted, 1);
+  const size = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * size).find((candidate) => candidate >= rough * 0.8);
+  const found = [];
+  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-9; value += step) found.push(Math.abs(value) < step / 1e6 ? 0 : value);
+  return found;
+}
+
+function logTicks(low, high, wanted) {
+  const first = Math.ceil(Math.log10(low) - 1e-9);
+  const last = Math.floor(Math.log10(high) + 1e-9);
+  if (last - first < 2) {
+    const fine = [];
+    for (let exponent = first - 1; exponent <= last; exponent += 1) for (const factor of [1, 2, 5]) fine.push(factor * 10 ** exponent);
+    return fine.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  }
+  const every = Math.max(1, Math.ceil((last - first + 1) / wanted));
+  const found = [];
+  for (let exponent = last; exponent >= first; exponent -= every) found.unshift(10 ** exponent);
+  return found;
+}
+
+function scale(kind, low, high, from, to) {
+  const map = kind === "log" ? Math.log : (value) => value;
+  const a = map(low);
+  const b = map(high);
+  const place = (value) => from + ((map(value) - a) / (b - a)) * (to - from);
+  place.ticks = (wanted) => (kind === "log" ? logTicks(low, high, wanted) : ticks(low, high, wanted));
+  return place;
+}
+
+/** Labels pushed apart so that none covers another, kept inside [low, high]. */
+function spread(labels, low, high) {
+  labels.sort((one, other) => one.y - other.y);
+  labels.forEach((label, index) => {
+    label.at = Math.max(label.y, index ? labels[index - 1].at + GAP : low);
+  });
+  for (let index = labels.length - 1, limit = high; index >= 0; index -= 1) {
+    labels[index].at = Math.min(labels[index].at, limit);
+    limit = labels[index].at - GAP;
+  }
+  return labels;
+}
+
+function path(points, stepped) {
+  let text = "";
+  points.forEach(([x, y], index) => {
+    if (index === 0) text += `M${x.toFixed(2)} ${y.toFixed(2)}`;
+    else if (stepped) {
+      const middle = ((points[index - 1][0] + x) / 2).toFixed(2);
+      text += `H${middle}V${y.toFixed(2)}H${x.toFixed(2)}`;
+    } else text += `L${x.toFixed(2)} ${y.toFixed(2)}`;
+  });
+  return text;
+}
+
+/** The part of a series inside the picture; on a logarithmic axis a line that falls out of it is drawn down to the edge. */
+function visible(series, spec) {
+  const isLog = spec.y.kind === "log";
+  const points = series.x
+    .map((x, index) => [x, series.y[index]])
+    .filter(([x, y]) => y !== null && inside(x, spec.x) && y <= spec.y.high * (1 + 1e-9) && (isLog || y >= spec.y.low));
+  const isSeen = (index) => index >= 0 && index < points.length && points[index][1] >= spec.y.low;
+  return points
+    .filter((_, index) => isSeen(index) || isSeen(index - 1) || isSeen(index + 1))
+    .map(([x, y]) => [x, isLog ? Math.max(y, spec.y.low) : y]);
+}
+
+/** The labels below a narrow picture, row by row. */
+function rows(series, width) {
+  const found = [];
+  let at = Infinity;
+  for (const one of series) {
+    const needed = 34 + LETTER * one.label.length;
+    if (at + needed > width) {
+      found.push([]);
+      at = 0;
+    }
+    found.at(-1).push({ series: one, at });
+    at += needed;
+  }
+  return found;
+}
+
+/** A piece of the line and its name. */
+function key(series, x, y) {
+  return [
+    svg("line", { class: series.class, x1: x, x2: x + 18, y1: y, y2: y, "stroke-width": series.class === "law-ours" ? 3 : 1.8 }),
+    svg("text", { class: `label ${series.class}`, x: x + 23, y: y + 4 }, series.label),
+  ];
+}
+
+/**
+ * Lines: spec = {title, summary, x: {label, kind, low, high}, y: {same, text}, series: [{name, label, class, x, y}], rules, dots,
+ * stepped, points, labelsOnTop, table}. With `x.digits` the pointer reads the lines at numbers of so many digits, else at the x of
+ * the first series; `points` marks the x of each.
+ * Null values and values outside the picture are left out.
+ */
+export function lineChart(place, spec) {
+  drawn(place, spec, (width) => {
+    const narrow = width < 460;
+    const top = 12;
+    const bottom = 42;
+    const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
+    const heights = y.ticks(6).map((value) => [value, spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)]);
+    const left = 30 + LETTER * Math.max(4, ...heights.map(([, text]) => text.length)); // the axis has its name left of the numbers
+    // Labels stand at the ends of their lines; where there is no room, below the picture.
+    const right = narrow ? 10 : 30 + LETTER * Math.max(...spec.series.map((series) => series.label.length));
+    const legend = narrow ? rows(spec.series, width - 20) : [];
+    const height = HEIGHT + 18 * legend.length;
+    const x = scale(spec.x.kind, spec.x.low, spec.x.high, left, width - right);
+    const picture = frame(width, height, spec);
+    for (const [value, text] of heights) {
+      picture.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
+      picture.append(svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, text));
+    }
+    let beyond = -Infinity;
+    for (const value of x.ticks(narrow ? 5 : 7)) {
+      const text = short(value, 2);
+      const half = text.length * 3.4 + 3;
+      picture.append(svg("line", { class: "axis", x1: x(value), x2: x(value), y1: HEIGHT - bottom, y2: HEIGHT - bottom + 4 }));
+      if (x(value) - half < beyond) continue;
+      picture.append(svg("text", { x: x(value), y: HEIGHT - bottom + 17, "text-anchor": "middle" }, text));
+      beyond = x(value) + half;
+    }
+    picture.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: HEIGHT - bottom, y2: HEIGHT - bottom }));
+    picture.append(svg("text", { x: (left + width - right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, spec.x.label));
+    picture.append(svg("text", { x: 13, y: (HEIGHT - bottom + top) / 2, "text-anchor": "middle", transform: `rotate(-90 13 ${(HEIGHT - bottom + top) / 2})` }, spec.y.label));
+    for (const rule of spec.rules ?? []) {
+      if (rule.y !== undefined && inside(rule.y, spec.y)) {
+        picture.append(svg("line", { class: "rule", x1: left, x2: width - right, y1: y(rule.y), y2: y(rule.y) }));
+        // On the side where no dot is.
+        const isRight = (spec.dots ?? []).some((dot) => x(dot.x) < (left + width - right) / 2);
+        picture.append(svg("text", { x: isRight ? width - right - 6 : left + 6, y: y(rule.y) - 5, "text-anchor": isRight ? "end" : "start" }, rule.label));
+      }
+      if (rule.x !== undefined && inside(rule.x, spec.x)) {
+        picture.append(svg("line", { class: "rule", x1: x(rule.x), x2: x(rule.x), y1: top, y2: HEIGHT - bottom }));
+      }
+    }
+    const labels = [];
+    const lines = [];
+    for (const series of spec.series) {
+      const points = visible(series, spec).map(([a, b]) => [x(a), y(b)]);
+      if (!points.length) continue;
+      if (spec.points) lines.push(...points.map(([a, b]) => svg("circle", { class: `point ${series.class}`, cx: a.toFixed(2), cy: b.toFixed(2), r: 2.5 })));
+      lines.push(svg("path", { class: `series ${series.class}`, d: path(points, spec.stepped) }));
+      labels.push({ series, y: spec.labelsOnTop ? top : points.at(-1)[1] });
+    }
+    picture.append(...lines.reverse()); // ours is the first series and lies on top
+    if (!narrow) {
+      for (const label of spread(labels, top + 4, HEIGHT - bottom - 2)) picture.append(...key(label.series, width - right + 5, label.at));
+    }
+    legend.forEach((row, index) => {
+      for (const { series, at } of row) picture.append(...key(series, 10 + at, HEIGHT + 8 + 18 * index));
+    });
+    for (const dot of spec.dots ?? []) {
+      if (!inside(dot.x, spec.x) || !inside(dot.y, spec.y)) continue;
+      picture.append(svg("circle", { class: `dot ${dot.class}`, cx: x(dot.x), cy: y(dot.y), r: 6 }));
+      const isAbove = y(dot.y) > top + 8;
+      const hasRoom = x(dot.x) - 9 - LETTER * dot.label.length > left;
+      const place = { x: x(dot.x) + (hasRoom ? -9 : 9), y: y(dot.y) + (isAbove ? -9 : 18), "text-anchor": hasRoom ? "end" : "start" };
+      picture.append(svg("text", { class: `label mark ${dot.class}`, ...place }, dot.label));
+    }
+    pointed(place, picture, spec, x, { left, right: width - right, top, bottom: HEIGHT - bottom });
+    return picture;
+  });
+}
+
+/** Bars from 0: spec = {title, summary, x: {label}, bars: [{name, class, value, text}], table}. */
+export function barChart(place, spec) {
+  drawn(place, spec, (width) => {
+    const left = 18 + LETTER * Math.max(...spec.bars.map((bar) => bar.name.length));
+    const right = 62;
+    const row = Math.min(40, Math.max(27, 250 / spec.bars.length));
+    const height = row * spec.bars.length + 46;
+    const most = Math.max(...spec.bars.map((bar) => bar.value ?? 0), 1e-12);
+    const x = scale("linear", 0, most, left, width - right);
+    const picture = frame(width, height, spec);
+    for (const value of x.ticks(width < 460 ? 3 : 5)) {
+      picture.append(svg("line", { class: "grid", x1: x(value), x2: x(value), y1: 4, y2: height - 40 }));
+      picture.append(svg("text", { x: x(value), y: height - 24, "text-anchor": "middle" }, short(value, 2)));
+    }
+    picture.append(svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, spec.x.label));
+    spec.bars.forEach((bar, index) => {
+      const y = 4 + row * index;
+      picture.append(svg("text", { class: `label ${bar.class}`, x: left - 8, y: y + row / 2 + 4, "text-anchor": "end" }, bar.name));
+      picture.append(svg("rect", { class: `bar ${bar.class}`, x: left, y: y + row * 0.2, width: Math.max(x(bar.value ?? 0) - left, 1), height: row * 0.6, rx: 3 }));
+      picture.append(svg("text", { class: "value", x: x(bar.value ?? 0) + 7, y: y + row / 2 + 4 }, bar.text));
+    });
+    return picture;
+  });
+}
+
+function inside(value, axis) {
+  return value >= axis.low - 1e-12 * Math.abs(axis.low) && value <= axis.high + 1e-12 * Math.abs(axis.high);
+}
+
+function frame(width, height, spec) {
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": `${spec.title}. ${spec.summary}` });
+}
+
+const watcher = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    if (target.redraw && Math.abs(contentRect.width - target.drawnWidth) > 1) target.redraw();
+  }
+});
+
+/** Nothing there any more, and nothing drawn again; a table that was open will be open again. */
+export function clearChart(place) {
+  place.wasOpen = place.querySelector("details")?.open ?? place.wasOpen;
+  place.redraw = null;
+  place.replaceChildren();
+}
+
+/** Draws now, and again whenever the place changes its width; an open table stays open. */
+function drawn(place, spec, draw) {
+  const wasOpen = place.querySelector("details")?.open ?? place.wasOpen ?? false;
+  place.redraw = () => {
+    place.drawnWidth = place.clientWidth;
+    const picture = draw(Math.max(place.clientWidth, 260));
+    const before = place.querySelector(":scope > svg");
+    if (before) before.replaceWith(picture);
+    else place.prepend(picture);
+  };
+  place.replaceChildren();
+  if (spec.table) place.append(table(spec, wasOpen));
+  place.redraw();
+  watcher.observe(place);
+}
+
+/** The numbers behind a picture. */
+function table(spec, open) {
+  const { head, rows } = spec.table;
+  const cells = (tag, row, first) =>
+    element("tr", {}, ...row.map((text, index) => (index === 0 ? element("th", { scope: first }, text) : element(tag, tag === "th" ? { scope: "col" } : {}, text))));
+  return element(
+    "details",
+    { open },
+    element("summary", {}, `Table: ${spec.title.toLowerCase()}`),
+    element(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${spec.title.toLowerCase()}` },
+      element(
+        "table",
+        {},
+        element("caption", {}, spec.summary),
+        element("thead", {}, cells("th", head, "col")),
+        element("tbody", {}, ...rows.map((row) => cells("td", row, "row"))),
+      ),
+    ),
+  );
+}
+
+/** What the drawn line of a series says at `value`, or null beside it. */
+function read(series, value, kind) {
+  const next = series.x.findIndex((x) => x >= value);
+  if (next < 0) return null;
+  if (series.x[next] === value) return series.y[next];
+  if (next === 0) return null;
+  const share = (value - series.x[next - 1]) / (series.x[next] - series.x[next - 1]);
+  const [low, high] = [series.y[next - 1], series.y[next]];
+  if (low === null || high === null) return null;
+  return kind === "log" ? low * (high / low) ** share : low + (high - low) * share;
+}
+
+/** A readout under the pointer; the table holds the same numbers for everybody else. */
+function pointed(place, picture, spec, x, box) {
+  const xs = spec.series[0]?.x ?? [];
+  const rule = svg("line", { class: "axis", y1: box.top, y2: box.bottom, visibility: "hidden" });
+  picture.append(rule);
+  const hide = () => {
+    rule.setAttribute("visibility", "hidden");
+    place.querySelector(".tip")?.remove();
+  };
+  const text = spec.y.text ?? short;
+  const nearest = (at) => xs.reduce((best, value) => (Math.abs(x(value) - at) < Math.abs(x(best) - at) ? value : best), xs[0]);
+  const rounded = (at) => {
+    const share = Math.min(Math.max((at - box.left) / (box.right - box.left), 0), 1);
+    const value = Number((spec.x.low + share * (spec.x.high - spec.x.low)).toPrecision(spec.x.digits));
+    return value > spec.x.high ? nearest(at) : value;
+  };
+  picture.addEventListener("pointerleave", hide);
+  picture.addEventListener("pointermove", (event) => {
+    const at = event.clientX - picture.getBoundingClientRect().left;
+    if (at < box.left - 4 || at > box.right + 4 || !xs.length) return hide();
+    const value = spec.x.digits ? rounded(at) : nearest(at);
+    const line = x(value);
+    rule.setAttribute("x1", line);
+    rule.setAttribute("x2", line);
+    rule.setAttribute("visibility", "visible");
+    place.querySelector(".tip")?.remove();
+    const shown = spec.x.digits ? String(value) : short(value);
+    const tip = element("div", { class: "tip", "aria-hidden": "true" }, element("b", {}, `${spec.x.brief} ${shown}`));
+    for (const series of spec.series) {
+      const found = spec.x.digits ? read(series, value, spec.y.kind) : series.x === xs ? series.y[xs.indexOf(value)] : undefined;
+      if (found !== undefined) tip.append(element("div", {}, `${series.label}: ${found === null ? "none" : text(found)}`));
+    }
+    place.append(tip);
+    tip.style.top = `${box.top + 6}px`;
+    tip.style.left = line > (box.left + box.right) / 2 ? `${line - tip.offsetWidth - 10}px` : `${line + 10}px`;
+  });
+}

@@ -1,0 +1,13 @@
+"""All laws, by the name of their kind in files. A new law is one file of this folder
+and a line here."""
+
+from __future__ import annotations
+
+from leastnoise.laws.base import BODIES, LAWS
+from leastnoise.laws.gaussian import GaussianNoise
+from leastnoise.laws.laplace import LaplaceNoise
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.sphere import BallNoise
+
+LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, BallNoise)}
+BODIES |= {None: LatticeNoise, "sphere": BallNoise}

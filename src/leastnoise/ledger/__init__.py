@@ -1,0 +1,13 @@
+"""How a budget is kept: what every data set may spend, and every release that spent it.
+
+ledger       the public class: declare a budget, spend, read, check
+budget       what is declared: ε, δ, the rule, the orders of its filter
+filter       what a sequence of releases costs, and why that is right
+accounts     data sets and releases as the events tell them
+prices       what one more release would cost, and why it would be refused
+event_log    the events: an append-only chain in SQLite
+stored_laws  the laws that events name, and losses of other libraries' mechanisms
+audit        every number of a file computed again
+records      what people give to a ledger, names in one spelling, and what it gives them
+listing      a ledger as text, HTML, CSV and JSON
+"""

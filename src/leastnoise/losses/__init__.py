@@ -1,0 +1,12 @@
+"""The privacy loss of one release, one file a kind.
+
+    base        what every loss offers: one Protocol; what the closed forms share
+    table       finitely many losses and their probabilities
+    gaussian    normal noise          laplace    Laplace noise          sphere    e^(−‖z‖₂/b)
+    worst       the worst of several tables: the shifts of a law that is not monotone
+    lattice     from shell masses and a shift in whole steps to a table
+    distance    the same for any distance between neighbours
+    divergence  Rényi divergences of a table          rounding    what every sum allows for
+
+No loss knows a law: a law's `loss(sensitivity)` makes one from its own numbers.
+"""

@@ -1,0 +1,276 @@
+"""The aggregates of a plan's blocks as ibis expressions: of a view after contribution bounding, and
+of the checks, where each person is counted under one of them."""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from typing import Any
+
+from leastnoise.optional import required as extra
+from leastnoise.releases.data import expressions as sql
+from leastnoise.releases.data.table import Table
+from leastnoise.releases.noise.sensitivity import (
+    Answer,
+    Block,
+    ContributionBounds,
+    contribution_bounds,
+    is_checks,
+    leaves_out,
+    turn,
+)
+from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Values
+
+_ALL_ROWS = 1 << 62
+_NEVER = "z"  # after every digit of a digest
+
+
+def query(plan: Plan, table: Table, block: Block) -> Any:
+    """The aggregate of one block."""
+    build = _checks_query if is_checks(block) else _bounded_query
+    return build(plan, table, block)
+
+
+def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
+    """The aggregate of a view, after contribution bounding."""
+    ibis = extra("ibis", "tables")
+    places = places_of(block)
+    columns = {
+        f"ln_label{i}": sql.key_label(ibis, table, key) for i, key in enumerate(block.group_by)
+    }
+    columns |= {f"ln_place{i}": sql.place(ibis, table, values) for i, values in enumerate(places)}
+    columns |= sql.person_column(ibis, plan, table)
+    columns["ln_one"] = ibis.literal(1, type="int64")
+    view = table.expression.select(**columns)
+    if block.group_by:
+        view = _with_keys(ibis, table, block, view)
+    if plan.person is not None:
+        view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()))
+    wanted, keys = _sums(table, block, view), _key_names(block)
+    return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
+
+
+def places_of(block: Block) -> list[Values]:
+    """The columns of numbers that a block sums, each once."""
+    values = (answer.values for answer in block.answers)
+    return list(dict.fromkeys(one for one in values if one is not None))
+
+
+def _key_names(block: Block) -> list[str]:
+    return [f"ln_key{i}" for i in range(len(block.group_by))]
+
+
+def _with_keys(ibis: Any, table: Table, block: Block, view: Any) -> Any:
+    """The labels of each row; where one is not declared, those of the group of all other keys."""
+    labels = [view[f"ln_label{i}"] for i in range(len(block.group_by))]
+    declared = reduce(operator.and_, [label.notnull() for label in labels])
+    others = [sql.comparable(ibis, table, ibis.literal(key.other)) for key in block.group_by]
+    keys = {
+        name: declared.ifelse(label, other)
+        for name, label, other in zip(_key_names(block), labels, others, strict=True)
+    }
+    one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
+    return view.mutate(ln_other=declared.ifelse(zero, one), **keys)
+
+
+def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any) -> Any:
+    """At most the declared rows and groups of each person, chosen by digest, all other keys last.
+
+    1. The first groups of each person.
+    2. The first rows in each of these groups, where that can be fewer than a person may have.
+    3. The first rows of each person, where those together could still be too many.
+    """
+    limit = contribution_bounds(plan, block.group_by)
+    keys = _key_names(block)
+    person = sql.text(ibis, table, view.ln_person)
+    # Numbers need no escaping, and it takes time: 10 million ids a second or two.
+    plain = view.ln_person.type().is_integer() or view.ln_person.type().is_uuid()
+    start = sql.salted(ibis, plan, person if plain else sql.escaped(person))
+    for name in keys:
+        start = start + "|" + sql.escaped(sql.text(ibis, table, view[name]))
+    if keys:
+        view, start = _first_groups(ibis, block, view, limit, start)
+    words = start
+    for name in _place_names(block):
+        words = words + "|" + ibis.coalesce(view[name].cast("string"), ibis.literal("-"))
+    view = view.mutate(ln_digest=sql.digest(ibis, words))
+    in_group = limit.rows_in_group < limit.rows
+    overall = limit.rows_in_group * limit.groups > limit.rows or not keys
+    if keys and (in_group or not overall):
+        view = _first_rows(ibis, block, view, keys, limit.rows_in_group)
+    return _first_rows(ibis, block, view, [], limit.rows) if overall else view
+
+
+def _place_names(block: Block) -> list[str]:
+    return [f"ln_place{i}" for i in range(len(places_of(block)))]
+
+
+def _first_groups(
+    ibis: Any, block: Block, view: Any, limit: ContributionBounds, start: Any
+) -> tuple[Any, Any]:
+    """The rows in the first groups of each person, and what the digest of such a row begins with:
+    the digest of person and keys, where there is one."""
+    # Where all declared groups may count only the group of all other keys may be one too many.
+    is_chosen = limit.groups < len(block.groups)
+    view = view.mutate(ln_order=sql.digest(ibis, start)) if is_chosen else view
+    by_digest = [view.ln_order] if is_chosen else []
+    # The keys themselves come last, so that the bound holds even if two digests are equal.
+    order = [view.ln_other, *by_digest, *(view[name] for name in _key_names(block))]
+    of_person = ibis.window(group_by="ln_person", order_by=order)
+    view = view.mutate(ln_rank=ibis.dense_rank().over(of_person))
+    view = view.filter(view.ln_rank < limit.groups)
+    return view, view.ln_order if is_chosen else start
+
+
+def _first_rows(ibis: Any, block: Block, view: Any, within: list[str], most: int) -> Any:
+    """The first rows of each person, or of each of their groups."""
+    keys = _key_names(block)
+    nothing = ibis.literal(-1, type="int64")
+    values = [ibis.coalesce(view[name], nothing) for name in _place_names(block)]
+    known = [view.ln_other] if keys and not within else []
+    others = [view[name] for name in keys if name not in within]
+    order = [*known, view.ln_digest, *others, *values]
+    window = ibis.window(group_by=["ln_person", *within], order_by=order)
+    numbered = view.mutate(ln_number=ibis.row_number().over(window))
+    kept = numbered.ln_number < most
+    # Of other keys persons are counted: who has filled up their rows is one of them too.
+    if block.other == Answer("persons"):
+        kept = kept | (numbered.ln_other == 1)
+    return numbered.filter(kept)
+
+
+def _sums(table: Table, block: Block, view: Any) -> dict[str, Any]:
+    """What is counted and summed of a view, by the names under which `counts` finds it."""
+    wanted: dict[str, Any] = {"ln_rows": view.count()}
+    asked = [*block.answers_of(0), *block.answers_of(len(block.cells) - 1)]
+    if any(answer.measure == "persons" for answer in asked):
+        wanted["ln_persons"] = view.ln_person.nunique()
+
+    def total(column: Any) -> Any:
+        # DuckDB and PostgreSQL sum 64-bit integers in 128 bits and in decimals by themselves.
+        is_wide = table.engine in ("duckdb", "postgres")
+        return (column if is_wide else column.cast("decimal(38, 0)")).sum().cast("string")
+
+    for i, values in enumerate(places_of(block)):
+        column = view[f"ln_place{i}"]
+        wanted[f"ln_n{i}"] = column.count()
+        wanted[f"ln_sum{i}"] = total(column)
+        if Answer("square", values) in block.answers:
+            wanted[f"ln_squares{i}"] = total(column * column)
+    return wanted
+
+
+def _checks_query(plan: Plan, table: Table, block: Block) -> Any:
+    """How many persons have an unreadable value, another key, a clipped value, or rows that are
+    left out: each counted once.
+
+    An unreadable value comes first, then a key that is not declared. Of several that are alike the
+    one with the least digest of salt, person (or row) and number counts, so that all of them have
+    their share.
+    """
+    ibis = extra("ibis", "tables")
+    several = len(block.answers) > 1
+    if plan.person is None:
+        row = {"ln_row": _row_text(ibis, table, block)} if several else {}
+        view = _fenced(table, table.expression.select(**_flags(ibis, table, block), **row))
+    else:
+        view = _by_person(ibis, plan, table, block)
+    flags = [view[f"ln_bad{i}"] for i in range(len(block.answers))]
+    view = view.filter(reduce(operator.or_, flags))
+    if not several:
+        return view.aggregate(ln_bad0=view.count())
+    who = view.ln_row if plan.person is None else sql.escaped(sql.text(ibis, table, view.ln_person))
+    return _each_once(ibis, table, block, view, sql.salted(ibis, plan, who) + "|")
+
+
+def _flags(ibis: Any, table: Table, block: Block) -> dict[str, Any]:
+    """Of each row: whether a check applies, or the group that its person's rows are counted in."""
+    columns = {}
+    for i, answer in enumerate(block.answers):
+        if answer.measure == "unreadable":
+            columns[f"ln_bad{i}"] = sql.unreadable(ibis, table, answer.column)
+        elif answer.measure == "other keys":
+            labels = (sql.key_label(ibis, table, key) for key in answer.group_by)
+            columns[f"ln_bad{i}"] = reduce(operator.or_, [label.isnull() for label in labels])
+        elif answer.values is not None:
+            columns[f"ln_bad{i}"] = sql.beyond(ibis, table, answer.values)
+        elif answer.group_by:
+            columns[f"ln_group{i}"] = _group_text(ibis, table, answer.group_by)
+    return columns
+
+
+def _by_person(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
+    """The persons, each with the checks that apply to any of their rows."""
+    columns = {**_flags(ibis, table, block), **sql.person_column(ibis, plan, table)}
+    view = table.expression.select(**columns)
+    view = view.filter(view.ln_person.notnull())
+    beside = {}
+    for i, answer in enumerate(block.answers):
+        is_grouping = answer.group_by and answer.measure == "left out"
+        if is_grouping and leaves_out(plan, answer.group_by)[1]:
+            in_group = ibis.window(group_by=["ln_person", f"ln_group{i}"])
+            beside[f"ln_beside{i}"] = view.count().over(in_group)
+    view = view.mutate(**beside) if beside else view
+    found = {f"ln_bad{i}": _has(plan, view, i, answer) for i, answer in enumerate(block.answers)}
+    return view.group_by("ln_person").aggregate(**found)
+
+
+def _each_once(ibis: Any, table: Table, block: Block, view: Any, start: Any) -> Any:
+    """How many are counted under each check: everybody under the first of those that apply."""
+    orders = {}
+    for i, answer in enumerate(block.answers):
+        order = ibis.literal(str(turn(answer))) + sql.digest(ibis, start + str(i))
+        orders[f"ln_order{i}"] = view[f"ln_bad{i}"].ifelse(order, ibis.literal(_NEVER))
+    view = _fenced(table, view.mutate(**orders))
+    view = _fenced(table, view.mutate(ln_least=ibis.least(*(view[name] for name in orders))))
+    # The first of equal digests: a person is counted once, whatever the digests are.
+    places = range(len(block.answers))
+    chosen = ibis.cases(*((view[f"ln_order{i}"] == view.ln_least, i) for i in places), else_=-1)
+    view = _fenced(table, view.mutate(ln_column=chosen))
+    return view.aggregate(**{f"ln_bad{i}": (view.ln_column == i).sum() for i in places})
+
+
+def _fenced(table: Table, view: Any) -> Any:
+    """The view computed once: PostgreSQL would write out each column wherever it is used, thirty
+    columns of checks a million times, and run out of memory."""
+    return view.limit(_ALL_ROWS) if table.engine == "postgres" else view
+
+
+def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
+    """Whether a check applies to a person, over all of that person's rows."""
+    if answer.measure != "left out":
+        return view[f"ln_bad{i}"].any()
+    if not answer.group_by:
+        return view.count() > contribution_bounds(plan, ()).rows
+    group, limit = view[f"ln_group{i}"], contribution_bounds(plan, answer.group_by)
+    many, long = leaves_out(plan, answer.group_by)
+    found = [group.nunique() > limit.groups] if many else []
+    if long:
+        found.append((group.notnull() & (view[f"ln_beside{i}"] > limit.rows_in_group)).any())
+    return found[0] if len(found) == 1 else found[0] | found[1]
+
+
+def _group_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
+    """The declared group of a row as one text; null where it is in none."""
+    words = [
+        sql.escaped(sql.text(ibis, table, sql.key_label(ibis, table, key))) for key in group_by
+    ]
+    joined = reduce(lambda before, word: before + "|" + word, words)
+    return sql.comparable(ibis, table, joined)
+
+
+def _row_text(ibis: Any, table: Table, block: Block) -> Any:
+    """What stands in the columns of text, and the places of the numbers, as one text."""
+    words = ibis.literal("")
+    for answer in block.answers:
+        if answer.values is not None:
+            found = sql.place(ibis, table, answer.values).cast("string")
+        elif table.expression[answer.column].type().is_string():
+            compared = sql.comparable(ibis, table, table.expression[answer.column])
+            found = sql.escaped(sql.text(ibis, table, compared))
+        else:
+            continue
+        words = words + ibis.coalesce(found, ibis.literal("-")) + "|"
+    return words

@@ -1,0 +1,7 @@
+"""From noisy answers to statistics with their errors.
+
+estimate        the rows of a release                  row       one released number
+ratios          means and variances                    trials    the size of the noise, drawn again
+checks          what the checks are called             shares    how many a check may be about
+postprocessing  not below zero, whole, adding up       totals    counts that add up
+"""

@@ -1,0 +1,103 @@
+"""What tells whether keys, numbers and bounds were meant as they are declared: the checks of a
+release, and what they are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from leastnoise.releases.noise.mechanism import Mechanism
+from leastnoise.releases.noise.sensitivity import (
+    Answer,
+    Block,
+    contribution_bounds,
+    is_checks,
+    leaves_out,
+)
+from leastnoise.releases.plan.keys import OTHER
+from leastnoise.releases.plan.plan import Plan
+
+COUNTED = {
+    "other keys": "persons with other keys",
+    "unreadable": "persons with an unreadable value",
+    "clipped": "persons with a clipped value",
+    "left out": "persons with rows left out",
+}
+
+
+@dataclass(frozen=True)
+class NamedCheck:
+    """One entry that is a check, its name, and of what it is."""
+
+    entry: int
+    statistic: str
+    kind: str
+    group: str
+    of: Answer
+    keys: tuple[tuple[str, str], ...] = ()
+
+
+def checks(plan: Plan, made: Mechanism) -> list[NamedCheck]:
+    """The checks of a release."""
+    found: list[NamedCheck] = []
+    for i, entry in enumerate(made.entries):
+        block, answer = made.blocks[entry.block], entry.answer
+        if is_checks(block) and answer.measure != "other keys":
+            name, subject = COUNTED[answer.measure], _subject(plan, block, answer)
+            found.append(NamedCheck(i, name, answer.measure, subject, answer))
+        elif is_checks(block):
+            found.append(_other_keys(i, COUNTED["other keys"], answer, found))
+        elif entry.group == len(block.groups):
+            of = replace(answer, group_by=block.group_by)
+            found.append(_other_keys(i, _cell_name(plan, block, answer), of, found))
+    return found
+
+
+def _other_keys(entry: int, name: str, of: Answer, before: list[NamedCheck]) -> NamedCheck:
+    """The check of a grouping's other keys; of several with the same columns, by their number."""
+    columns = _columns(of)
+    again = sum(one.kind == "other keys" and _columns(one.of) == columns for one in before)
+    named = f"{columns} ({again + 1})" if again else columns
+    keys = tuple((key.column, OTHER) for key in of.group_by)
+    return NamedCheck(entry, name, "other keys", named, of, keys)
+
+
+def _cell_name(plan: Plan, block: Block, answer: Answer) -> str:
+    """What a cell of other keys counts. A free one has those who have room for another group, the
+    declared ones first."""
+    if answer.measure == "rows":
+        return "rows with other keys"
+    most = contribution_bounds(plan, block.group_by).groups
+    room = "no declared group" if most == 1 else f"fewer than {most} declared groups"
+    return f"{COUNTED['other keys']} in {room}"
+
+
+def _columns(answer: Answer) -> str:
+    return ", ".join(key.column for key in answer.group_by)
+
+
+def _subject(plan: Plan, block: Block, answer: Answer) -> str:
+    """What a check that counts persons is of."""
+    if answer.measure == "left out":
+        return _too_much(plan, answer)
+    values, kind = answer.values, (answer.measure, answer.column)
+    alike = sum((other.measure, other.column) == kind for other in block.answers)
+    if values is None or alike == 1:
+        return answer.column
+    return f"{answer.column} in [{values.lower:g}, {values.upper:g}]"
+
+
+def _too_much(plan: Plan, answer: Answer) -> str:
+    """What a person has where a bound leaves rows of theirs out."""
+    limit = contribution_bounds(plan, answer.group_by)
+    if not answer.group_by:
+        return _more_than(limit.rows, "row")
+    many, long = leaves_out(plan, answer.group_by)
+    groups = f"{_more_than(limit.groups, 'group')} of {_columns(answer)}"
+    rows = _more_than(limit.rows_in_group, "row")
+    if not many:
+        return f"{rows} in a group of {_columns(answer)}"
+    return f"{groups}, or {rows} in one" if long else groups
+
+
+def _more_than(number: int, what: str) -> str:
+    return f"more than {number} {what}" + ("s" if number > 1 else "")

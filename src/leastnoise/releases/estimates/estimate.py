@@ -1,0 +1,106 @@
+"""From noisy answers to statistics, their standard deviations and intervals. All of it is
+post-processing: no private value enters.
+
+With S = Σ(x − c) and n noisy, c the middle of the bounds:
+
+    sum       S + c·n                    where n is asked for too; else it has an answer of its own
+
+Means and variances are in `ratios`, the declared post-processing in `postprocessing`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from leastnoise.releases.estimates.checks import NamedCheck, checks
+from leastnoise.releases.estimates.ratios import Ratios, centre
+from leastnoise.releases.estimates.row import ReleasedRow
+from leastnoise.releases.estimates.trials import CONFIDENCE, Trials, noise_on
+from leastnoise.releases.noise.mechanism import Mechanism
+from leastnoise.releases.noise.sensitivity import answers_in, is_checks
+from leastnoise.releases.plan.keys import group_keys, group_titles
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import RATIOS, Statistic
+
+
+def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[list[int]]]]:
+    """The entries that each statistic is computed from, group by group."""
+    place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
+    blocks = {block.group_by: b for b, block in enumerate(made.blocks) if not is_checks(block)}
+    for statistic in plan.statistics:
+        b = blocks[statistic.group_by]
+        answers = answers_in(made.blocks[b], statistic)
+        groups = range(len(made.blocks[b].groups))
+        yield statistic, [[place[b, group, answer] for answer in answers] for group in groups]
+
+
+@lru_cache(maxsize=4)
+def estimators(made: Mechanism) -> tuple[Trials, Ratios]:
+    """What knows how the numbers of a mechanism move: the same in every release of it."""
+    trials = Trials(made)
+    return trials, Ratios(made, trials)
+
+
+def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedRow, ...]:
+    """The statistics from the noisy answers, one for each entry of the mechanism and in its own
+    units, and the checks."""
+    trials, ratios = estimators(made)
+    found: list[ReleasedRow] = []
+    for statistic, used in entries_of(plan, made):
+        values = [[noisy[i] for i in entries] for entries in used]
+        if statistic.kind in RATIOS:
+            found += _ratio_rows(statistic, used, values, ratios)
+        else:
+            noise = plain_noise(statistic, used[0], made, trials)  # the same in every group
+            found += _plain_rows(statistic, values, noise)
+    return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
+
+
+def _plain_rows(
+    statistic: Statistic, values: Sequence[Sequence[float]], noise: tuple[float, float]
+) -> Iterator[ReleasedRow]:
+    titles, keys = group_titles(statistic.group_by), group_keys(statistic.group_by)
+    for title, key, (first, *rest) in zip(titles, keys, values, strict=True):
+        value = first + centre(statistic) * rest[0] if rest else first
+        yield ReleasedRow(statistic.name, statistic.kind, title, value, *noise, keys=key)
+
+
+def _ratio_rows(
+    statistic: Statistic,
+    used: Sequence[Sequence[int]],
+    values: Sequence[Sequence[float]],
+    ratios: Ratios,
+) -> Iterator[ReleasedRow]:
+    name, kind = statistic.name, statistic.kind
+    titles, keys = group_titles(statistic.group_by), group_keys(statistic.group_by)
+    for title, key, entries, noisy in zip(titles, keys, used, values, strict=True):
+        found = ratios.estimate(statistic, entries, noisy)
+        if found is None:
+            yield ReleasedRow(name, kind, title, None, math.nan, math.nan, keys=key)
+            continue
+        noise, interval = (found.noise_std, found.half_width), (found.lower, found.upper)
+        yield ReleasedRow(name, kind, title, found.value, *noise, keys=key, interval=interval)
+
+
+def _check_row(check: NamedCheck, value: float, made: Mechanism) -> ReleasedRow:
+    noise = noise_on(made, check.entry)
+    named = (check.statistic, check.kind, check.group)
+    return ReleasedRow(*named, value, *noise, keys=check.keys, check=check.of)
+
+
+def plain_noise(
+    statistic: Statistic, used: Sequence[int], made: Mechanism, trials: Trials
+) -> tuple[float, float]:
+    """Standard deviation and half-width of a statistic whose noise does not depend on the answers:
+    one answer, or S + c·n."""
+    if len(used) == 1:
+        return noise_on(made, used[0])
+    middle = centre(statistic)
+    centred, number = (noise_on(made, i)[0] for i in used)
+    moved, moved_number = trials.noise(used)
+    width = np.quantile(np.abs(moved + middle * moved_number), CONFIDENCE)
+    return math.hypot(centred, middle * number), float(width)

@@ -1,0 +1,122 @@
+"""The declared post-processing: not below zero, whole, adding up. It costs no privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leastnoise.releases.estimates.row import CHECKS, ReleasedRow
+from leastnoise.releases.estimates.totals import Floats, agreed
+from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
+
+NORMAL = 1.96  # half-width at 95 % in standard deviations, for a sum of many draws
+
+
+def processed(plan: Plan, found: Sequence[ReleasedRow]) -> tuple[ReleasedRow, ...]:
+    """The rows after the declared post-processing; each changed row keeps its value from before."""
+    if not plan.postprocess:
+        return tuple(found)
+    agreeing = _agreeing(plan, found) if "totals" in plan.postprocess else {}
+    kinds = {statistic.name: statistic for statistic in plan.statistics}
+    changed = []
+    for i, row in enumerate(found):
+        if row.value is None:
+            changed.append(row)
+            continue
+        after = agreeing.get(i, row)
+        value, interval = after.number, (after.lower, after.upper)
+        may_be_negative = row.kind not in CHECKS and not _never_negative(kinds[row.statistic])
+        if "non-negative" in plan.postprocess and not may_be_negative:
+            value = max(value, 0.0)
+            interval = (max(after.lower, 0.0), after.upper + value - after.number)
+        if "integer" in plan.postprocess and row.is_count:
+            value = float(math.floor(value + 0.5))
+            # What is counted is whole, so the ends may be rounded inwards.
+            lower, upper = float(math.ceil(interval[0])), float(math.floor(interval[1]))
+            interval = (min(lower, value), max(upper, value))
+        changed.append(replace(after, value=value, interval=interval, unprocessed=row.value))
+    return tuple(changed)
+
+
+def _never_negative(statistic: Statistic) -> bool:
+    return statistic.kind in ("count", "persons", "histogram", "variance") or (
+        statistic.lower is not None and statistic.lower >= 0
+    )
+
+
+@dataclass
+class _Grouping:
+    """The rows of one grouping that add up, by their places: those of its statistics, which share
+    the counts, and that of all other keys."""
+
+    other: int
+    statistics: list[list[int]]
+
+    @property
+    def cells(self) -> list[int]:
+        return [*self.statistics[0], self.other]
+
+    def showing(self, cell: int) -> list[int]:
+        """The rows that show a cell."""
+        if cell == len(self.statistics[0]):
+            return [self.other]
+        return [places[cell] for places in self.statistics]
+
+
+def _agreeing(plan: Plan, found: Sequence[ReleasedRow]) -> dict[int, ReleasedRow]:
+    """The rows that add up, by their place: counts of all rows, each group, and all other keys.
+
+    Statistics of one grouping share its counts, so they are one part of the problem, each.
+    """
+    tops, groupings = _parts(plan, found)
+    is_integer = "integer" in plan.postprocess
+    total = found[tops[0]]
+
+    def array(field: str, places: Sequence[int]) -> Floats:
+        return np.array([getattr(found[i], field) for i in places])
+
+    solved = agreed(
+        total.number,
+        total.noise_std,
+        [array("number", grouping.cells) for grouping in groupings],
+        [array("noise_std", grouping.cells) for grouping in groupings],
+        non_negative="non-negative" in plan.postprocess,
+        integer=is_integer,
+    )
+    used = [total, *(found[i] for grouping in groupings for i in grouping.cells)]
+    widest = max(NORMAL, *(row.half_width / row.noise_std for row in used))
+
+    def changed(i: int, value: float, std: float, rounding: float) -> ReleasedRow:
+        width = float(widest * std + (rounding if is_integer else 0.0))
+        return replace(found[i], value=float(value), noise_std=float(std), half_width=width)
+
+    result = {i: changed(i, solved.total, solved.total_std, 0.5) for i in tops}
+    for grouping, values, stds in zip(groupings, solved.cells, solved.stds, strict=True):
+        for cell, (value, std) in enumerate(zip(values, stds, strict=True)):
+            result |= {i: changed(i, value, std, 1.0) for i in grouping.showing(cell)}
+    return result
+
+
+def _parts(plan: Plan, found: Sequence[ReleasedRow]) -> tuple[list[int], list[_Grouping]]:
+    """The places of the counts of all rows, and of those of each grouping."""
+    of: dict[str, list[int]] = {}
+    others: dict[tuple[Key, ...], int] = {}
+    for i, row in enumerate(found):
+        if row.check is None:
+            of.setdefault(row.statistic, []).append(i)
+        elif row.kind == "other keys":
+            others[row.check.group_by] = i
+    tops: list[int] = []
+    groupings: dict[tuple[Key, ...], _Grouping] = {}
+    for statistic in plan.statistics:
+        by, places = statistic.group_by, of.get(statistic.name, [])
+        if statistic.kind in ("count", "histogram") and by:
+            groupings.setdefault(by, _Grouping(others[by], [])).statistics.append(places)
+        elif statistic.kind == "count":
+            tops.append(places[0])
+    return tops, list(groupings.values())

@@ -1,0 +1,62 @@
+"""The size of the noise on the entries of a mechanism, and that noise drawn again, to see how a
+number moves under it.
+
+A fixed seed will do: the law is public, and this noise hides nothing. What moves a statistic is the
+same in each of its groups, so the groups share their trials: 5,000 groups with their own took 41 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leastnoise.lattice.shells import Floats
+from leastnoise.releases.noise.mechanism import Mechanism
+from leastnoise.sampling import InsecureSeededEntropy, draw
+
+CONFIDENCE = 0.95
+TRIALS = 10_000  # the 95 % quantile of |error| is then known to about 1 %
+
+# Of each entry: its law, its draw among those of the entries, its place there.
+Pattern = tuple[tuple[int, int, int], ...]
+
+
+class Trials:
+    """Trials of the noise on entries of a mechanism; entries of one draw keep their dependence."""
+
+    def __init__(self, made: Mechanism) -> None:
+        self._made = made
+        draws = enumerate(drawn.entries for drawn in made.draws)
+        self._where = {entry: (d, at) for d, served in draws for at, entry in enumerate(served)}
+        self._kept: dict[tuple[int, int], Floats] = {}
+
+    def pattern(self, entries: Sequence[int]) -> Pattern:
+        """What the joint law of the noise on these entries, in units of sensitivity, depends on."""
+        numbers: dict[int, int] = {}
+        found = []
+        for entry in entries:
+            d, at = self._where[entry]
+            found.append((self._made.draws[d].law, numbers.setdefault(d, len(numbers)), at))
+        return tuple(found)
+
+    def noise(self, entries: Sequence[int]) -> list[Floats]:
+        """The noise on each of these entries, in the units of its statistic."""
+        made = self._made
+        found = []
+        for entry, (law, number, at) in zip(entries, self.pattern(entries), strict=True):
+            if (law, number) not in self._kept:
+                entropy = InsecureSeededEntropy(len(made.laws) * number + law)
+                drawn = draw(made.laws[law].noise, TRIALS, entropy=entropy)
+                self._kept[law, number] = drawn.floats().reshape(TRIALS, -1)
+            found.append(self._kept[law, number][:, at] * worth(made, entry))
+        return found
+
+
+def worth(made: Mechanism, entry: int) -> float:
+    """One unit of noise on an entry, in the units of its statistic."""
+    return made.entries[entry].sensitivity * float(made.entries[entry].answer.unit)
+
+
+def noise_on(made: Mechanism, entry: int) -> tuple[float, float]:
+    """Standard deviation and 95 % half-width of the noise on an entry, in its statistic's units."""
+    law, one = made.law_of[entry].noise, worth(made, entry)
+    return law.std * one, law.interval(CONFIDENCE) * one

@@ -1,0 +1,210 @@
+"""Which answers share a draw of noise: the three ways that `sensitivity` proves valid, and what the
+checks get beside them.
+
+Answers of another weight, or with a wanted sigma, have a law of their own. The checks have one too,
+for `CHECKS` of ε. The discrete Laplace law is pure: it adds to ε at most what it costs, and nothing
+to δ. What is asked for gets the rest, so its noise grows by 1/(1 − CHECKS) at most, 1.5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
+from leastnoise.errors import DesignError
+from leastnoise.laws.base import Domain
+from leastnoise.releases.noise.sensitivity import Answer, Block, is_checks
+
+SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
+# Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
+CHECKS = 0.015
+_MOST_CHECKS = 0.1  # of ε for all checks: noise of 14 persons will do
+_LEAST_CHECK = 1e-4  # of ε a draw: below, the table of the law has more than 600,000 entries
+# Answers in one joint draw: beyond, independent noise is better (python -m benchmarks batches).
+_MOST_JOINT = 100
+
+
+@dataclass(frozen=True)
+class AskedAnswer:
+    """One answer of one group."""
+
+    block: int
+    group: int
+    answer: Answer
+    sensitivity: int
+
+
+@dataclass(frozen=True)
+class LawSpec:
+    """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed."""
+
+    batch: int
+    uses: int
+    factor: float
+    fixed: float | None
+    domain: Domain
+
+    def sigma(self, scale: float) -> float:
+        """Kept within what can be designed for: not all very different weights can be had."""
+        if self.fixed is not None:
+            return self.fixed
+        return min(max(scale * self.factor, SMALLEST), LARGEST)
+
+
+@dataclass(frozen=True)
+class NoiseLayout:
+    """One way to draw noise for all answers of a plan."""
+
+    name: str
+    specs: tuple[LawSpec, ...]
+    draws: tuple[tuple[int, tuple[int, ...]], ...]  # (spec, entries)
+    checks: tuple[int, ...] = ()  # entries with noise of their own
+    check_uses: int = 0  # how many of those one person can be seen in
+    blocks: tuple[Block, ...] = ()
+    entries: tuple[AskedAnswer, ...] = ()
+
+    def check_epsilon(self, epsilon: float) -> float:
+        """ε of one draw for a check."""
+        uses = max(self.check_uses, 1)
+        least = min(_LEAST_CHECK, 0.25 * epsilon / uses)
+        return max(min(CHECKS * epsilon, _MOST_CHECKS) / uses, least)
+
+    def left_for_answers(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """(ε, δ) of what is asked for, beside the checks."""
+        if not self.checks:
+            return epsilon, delta
+        return epsilon - self.check_uses * self.check_epsilon(epsilon), (1.0 - CHECKS) * delta
+
+
+def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    """The ways that are worth a comparison, each law of another shape."""
+    made = [_layout("joint", asked_jointly)]
+    if any(block.group_by for block in asked):
+        made += [_layout("by group", asked), _layout("product", asked)]
+    possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
+    distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
+    for layout in possible or [_layout("product", asked)]:
+        known = distinct.get(layout.specs)
+        if known is None or len(layout.checks) < len(known.checks):
+            distinct[layout.specs] = layout
+    return list(distinct.values())
+
+
+_Shape = tuple[float, float | None, int, Domain]  # weight, wanted sigma, answers a draw, domain
+
+
+def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
+    """One of the ways.
+
+    1. The checks are set apart; what else shares a weight, or a wanted sigma, is one class.
+    2. Each class is cut into draws: of all its answers, of those of one group, or of one.
+    3. Draws of one shape have one law. One person is seen in as many of them as the cut says.
+    """
+    entries = asked_answers(asked)
+    classes = _classes(asked, entries)
+    checks = _check_entries(name, asked, entries)
+    apart = set(checks)
+    specs: dict[_Shape, LawSpec] = {}
+    drawn: list[tuple[_Shape, tuple[int, ...]]] = []
+    for (weight, ratio), members in classes.items():
+        served = [i for i in members if i not in apart]
+        domain = _domain(ratio, [entries[i] for i in served])
+        for batch, seen, draws in _cut(name, asked, entries, served):
+            shape = (weight, ratio, batch, domain)
+            before = specs[shape].uses if shape in specs else 0
+            specs[shape] = LawSpec(batch, before + seen, 1.0 / weight, ratio, domain)
+            drawn += [(shape, draw) for draw in draws]
+    order = {shape: place for place, shape in enumerate(specs)}
+    placed = tuple((order[shape], draw) for shape, draw in drawn)
+    uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
+    return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+
+
+def _domain(ratio: float | None, served: Sequence[AskedAnswer]) -> Domain:
+    """Counts get integers, where nothing else says how large their noise is."""
+    is_whole = ratio is None and all(entry.sensitivity == 1 for entry in served)
+    return "integer" if is_whole else "real"
+
+
+def _check_uses(blocks: Sequence[Block]) -> int:
+    """Checks that count persons once are seen in `touched` draws, a cell of other keys in one."""
+    return sum(block.touched if is_checks(block) else 1 for block in blocks)
+
+
+def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
+    """Every answer of every group of the blocks."""
+    return tuple(
+        AskedAnswer(b, cell, answer, sensitivity)
+        for b, block in enumerate(asked)
+        for cell in range(len(block.cells))
+        for answer, sensitivity in _asked_in(block, cell)
+    )
+
+
+def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int]]:
+    """The answers of a cell with their sensitivities."""
+    answers = block.answers_of(cell)
+    if answers == block.answers:
+        return list(zip(answers, block.sensitivities, strict=True))
+    return [(answers[0], block.other_sensitivity)]
+
+
+def _classes(
+    asked: Sequence[Block], entries: Sequence[AskedAnswer]
+) -> dict[tuple[float, float | None], list[int]]:
+    """The entries that share a law, by their weight, or by their wanted sigma in sensitivities."""
+    classes: dict[tuple[float, float | None], list[int]] = {}
+    for index, entry in enumerate(entries):
+        block = asked[entry.block]
+        if is_checks(block):
+            continue
+        place = block.answers.index(entry.answer) if entry.answer in block.answers else 0
+        wanted, sensitivity = block.sigmas[place], block.sensitivities[place]
+        ratio = None if wanted is None else min(wanted / sensitivity, LARGEST)
+        if ratio is not None and ratio < SMALLEST:
+            raise DesignError(
+                f"Expected the wanted sigma of an answer to be at least {SMALLEST} of its "
+                f"sensitivity ({sensitivity} lattice units): declare a larger sigma."
+            )
+        weight = 1.0 if ratio is not None else block.weights[place]
+        classes.setdefault((weight, ratio), []).append(index)
+    return classes
+
+
+def _check_entries(
+    name: str, asked: Sequence[Block], entries: Sequence[AskedAnswer]
+) -> tuple[int, ...]:
+    """The entries that are checks, and not in the draws of what is asked for."""
+    found = []
+    for i, entry in enumerate(entries):
+        block = asked[entry.block]
+        is_other = entry.group == len(block.groups)
+        is_apart = is_other and (name == "joint" or not block.other_is_free)
+        if is_checks(block) or is_apart:
+            found.append(i)
+    return tuple(found)
+
+
+def _cut(
+    name: str, asked: Sequence[Block], entries: Sequence[AskedAnswer], members: list[int]
+) -> Iterator[tuple[int, int, list[tuple[int, ...]]]]:
+    """The entries of one class as draws: answers in each, how many see one person, the draws."""
+    if name == "joint":
+        yield len(members), 1, [tuple(members)]
+        return
+    for b, block in enumerate(asked):
+        groups: dict[int, list[int]] = {}
+        for i in members:
+            if entries[i].block == b:
+                groups.setdefault(entries[i].group, []).append(i)
+        if groups:
+            size = len(next(iter(groups.values())))
+            batch = size if name == "by group" else 1
+            draws = [served for group in groups.values() for served in in_batches(group, batch)]
+            yield batch, block.touched * (size // batch), draws
+
+
+def in_batches(entries: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """The entries cut into draws of a size; the last may have fewer."""
+    return [tuple(entries[at : at + size]) for at in range(0, len(entries), size)]

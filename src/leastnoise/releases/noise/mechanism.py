@@ -1,0 +1,255 @@
+"""From sensitivities to noise: one design for all answers of a plan, and proof of its cost.
+
+1. Every answer is divided by its sensitivity; `sensitivity` says why all three ways of drawing
+   noise (`layout`) are then valid.
+2. The least noise among them is found (`search`), beside the small share of ε that the checks have.
+3. Its laws get integer weights, are judged again as they will be sampled, and only then count.
+
+With many answers the small losses of the checks hardly add to large ones: what tight composition
+leaves of their share goes back to what is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from leastnoise.errors import AccountingError, DesignError, PlanError
+from leastnoise.laws import classic
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.ledger.records import Spend
+from leastnoise.releases.noise.layout import CHECKS, AskedAnswer, NoiseLayout, in_batches, layouts
+from leastnoise.releases.noise.search import (
+    CLOSE,
+    DesignedLaw,
+    SampledLaw,
+    ScaledLaws,
+    best,
+    composed_epsilon,
+    gaussian_epsilon,
+    gaussian_mu,
+    solve,
+)
+from leastnoise.releases.noise.sensitivity import Block, blocks, is_checks
+from leastnoise.releases.plan.plan import Plan
+
+_AGAIN = 3  # designs that take back what the checks did not need
+_SPARE = 0.02  # of their share for the rounding of a composition: 0.3 % of it at ε = 0.01
+_WIDER, _WIDENINGS = 2.5e-4, 8  # how a closed form on a lattice is widened until the judge agrees
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of a law, and the entries it serves: as many as the law has answers, or fewer."""
+
+    law: int
+    entries: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The noise of a release.
+
+    Attributes:
+        blocks: The views of the table with their answers and sensitivities, one for each grouping,
+            and the last for the checks.
+        entries: Every answer of every group, each with its sensitivity in lattice units.
+        laws: The laws as they are sampled, for answers of unit sensitivity.
+        draws: Which law serves which entries, by their places in `laws` and `entries`.
+        layout: How noise is drawn: "joint" (all answers at once), "by group" or "product" (each
+            answer by itself).
+        epsilon: The privacy loss ε of all draws together, an upper bound.
+        delta: The probability with which ε may be exceeded.
+        gaussian_epsilon: The ε of Gaussian noise of the same standard deviations.
+        gaussian_factor: The standard deviation of Gaussian noise of the same ε, relative to this.
+        alternatives: The noise of each layout that was compared, relative to the chosen one.
+        plan_hash: The SHA-256 of the plan that it belongs to.
+        series: How many questions the series has that the noise is a part of, and that `epsilon` is
+            of; 0 where it is drawn for this release alone.
+
+    Guarantees: releasing every entry, divided by its sensitivity, with the noise of its draw is
+    (`epsilon`, `delta`)-differentially private for the plan's unit and relation; `epsilon` is the
+    judge's bound for the laws that are sampled, at most the plan's.
+    """
+
+    blocks: tuple[Block, ...]
+    entries: tuple[AskedAnswer, ...]
+    laws: tuple[SampledLaw, ...]
+    draws: tuple[Draw, ...]
+    layout: str
+    epsilon: float
+    delta: float
+    gaussian_epsilon: float
+    gaussian_factor: float
+    alternatives: Mapping[str, float] = field(default_factory=dict)
+    plan_hash: str = ""
+    series: int = 0
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What the ledger is charged."""
+        return tuple(Spend(law.noise, 1.0, law.uses) for law in self.laws)
+
+    def std(self, entry: int) -> float:
+        """Standard deviation of the noise on one entry.
+
+        Args:
+            entry: Its place in `entries`.
+
+        Returns:
+            The standard deviation, in units of the answer.
+        """
+        return self.law_of[entry].noise.std * self.entries[entry].sensitivity
+
+    @cached_property
+    def law_of(self) -> Mapping[int, SampledLaw]:
+        """The law of each entry."""
+        return {entry: self.laws[draw.law] for draw in self.draws for entry in draw.entries}
+
+
+def mechanism(plan: Plan) -> Mechanism:
+    """The least noise for a plan. Nothing but the plan is looked at.
+
+    Args:
+        plan: A plan with a δ (see `leastnoise.releases.advice.with_share`).
+
+    Returns:
+        The noise, judged as it will be sampled; `release` takes it as `prepared`.
+
+    Raises:
+        PlanError: the plan has no δ, or asks for a number that is public already.
+        DesignError: no noise within reach gives the plan's ε; the message says what could.
+
+    Guarantees: see `Mechanism`.
+
+    Example:
+        >>> from leastnoise import Plan, Statistic
+        >>> counted = (Statistic("count"),)
+        >>> plan = Plan("c", None, "add/remove", counted, 1.0, 1e-6, one_row_per_person=True)
+        >>> mechanism(plan).epsilon <= 1.0
+        True
+    """
+    if plan.delta is None:
+        raise PlanError(
+            "The plan declares no delta: release it with a ledger, which gives it its share, or "
+            "declare delta = the probability with which epsilon may be exceeded, such as 1e-9."
+        )
+    possible = layouts(blocks(plan), blocks(plan, joint=True))
+    chosen, found, alternatives = best(possible, plan.epsilon, plan.delta)
+    laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
+    draws = _assigned(chosen, laws)
+    mu = _gaussian_loss(chosen, laws, draws)
+    return Mechanism(
+        blocks=chosen.blocks,
+        entries=chosen.entries,
+        laws=laws,
+        draws=draws,
+        layout=chosen.name,
+        epsilon=epsilon,
+        delta=plan.delta,
+        gaussian_epsilon=gaussian_epsilon(mu, plan.delta),
+        gaussian_factor=mu / gaussian_mu(epsilon, plan.delta),
+        alternatives=MappingProxyType(alternatives),
+        plan_hash=plan.hash,
+    )
+
+
+# The checks
+
+
+def _check_laws(layout: NoiseLayout, epsilon: float, delta: float) -> list[DesignedLaw]:
+    """Laws for the checks, where there are any, all of the same standard deviation.
+
+    They end, for a share of δ that is much too large for it.
+    """
+    if not layout.checks:
+        return []
+    ratio = math.exp(-layout.check_epsilon(epsilon) * (1.0 - _SPARE))
+    pure = LatticeNoise.from_weights([1.0], ratio, domain="integer")
+    named = {"discrete Laplace": pure, "discrete Gaussian": classic.discrete_gaussian(pure.std)}
+    uses, part = layout.check_uses, CHECKS * delta
+    return [DesignedLaw(noise, uses, name, part) for name, noise in named.items()]
+
+
+def _beside_checks(
+    layout: NoiseLayout, found: ScaledLaws, epsilon: float, delta: float
+) -> tuple[tuple[SampledLaw, ...], float]:
+    """The laws as they are sampled, with that of the checks, and the ε of their composition.
+
+    1. The check's law is the one that adds less: among few laws the pure one, among very many
+       losses the one whose variance is less.
+    2. What it leaves of ε goes to what is asked for, which is designed again.
+    """
+    possible = _check_laws(layout, epsilon, delta)
+    if not possible:
+        return sampled_within(found.laws, epsilon, delta)
+    check = min(possible, key=lambda law: _cost_or_inf([*found.laws, law], delta))
+    laws, cost = sampled_within((*found.laws, check), epsilon, delta)
+    left, share = layout.left_for_answers(epsilon, delta)
+    for _ in range(_AGAIN):
+        if cost >= epsilon * (1.0 - 0.5 * CLOSE):
+            break
+        left += epsilon * (1.0 - 0.1 * CLOSE) - cost
+        try:
+            again = solve(layout.specs, left, share)
+            laws, cost = sampled_within((*again.laws, check), epsilon, delta)
+        except DesignError:  # beyond the budget after all
+            break
+    return laws, cost
+
+
+def _cost_or_inf(laws: Sequence[DesignedLaw], delta: float) -> float:
+    try:
+        return composed_epsilon(laws, delta)
+    except AccountingError:
+        return math.inf
+
+
+# From the design to what is sampled
+
+
+def sampled_within(
+    designed: Sequence[DesignedLaw], epsilon: float, delta: float
+) -> tuple[tuple[SampledLaw, ...], float]:
+    """The laws as they are sampled, and the ε of their composition."""
+    cost = math.inf
+    for attempt in range(_WIDENINGS):
+        # A closed form gets a lattice, which costs a little: it is widened until the judge agrees.
+        wider = 1.0 + _WIDER * attempt
+        laws = tuple(SampledLaw(law.sampled(wider), law.uses, law.origin) for law in designed)
+        cost = composed_epsilon(laws, delta)
+        if cost <= epsilon:
+            return laws, cost
+    raise DesignError(
+        f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} "
+        "allowed."
+    )
+
+
+def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ...]:
+    """The draws; where a batch is better served by independent noise, or by joint noise on blocks
+    of it, it is cut accordingly."""
+    sizes = [law.noise.dimension for law in laws]
+    cut = [(spec, in_batches(served, sizes[spec])) for spec, served in layout.draws]
+    draws = [Draw(spec, entries) for spec, batches in cut for entries in batches]
+    return (*draws, *(Draw(len(laws) - 1, (i,)) for i in layout.checks))
+
+
+def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw], draws: Sequence[Draw]) -> float:
+    """μ of Gaussian noise of the same standard deviations.
+
+    A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ
+    touched/σ².
+    """
+    std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
+    mu2 = 0.0
+    for i, entry in enumerate(layout.entries):
+        block = layout.blocks[entry.block]
+        if entry.group == 0 and not is_checks(block):
+            mu2 += block.touched / std[i] ** 2
+    if layout.checks:
+        mu2 += layout.check_uses / std[layout.checks[0]] ** 2
+    return math.sqrt(mu2)

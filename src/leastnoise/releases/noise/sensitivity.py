@@ -1,0 +1,402 @@
+"""What one person can change: the only place where sensitivities are derived, with the argument
+beside each case.
+
+**Answers.** A statistic is built from *answers*: integers that the engine counts or sums over the
+rows of a *view*, the table after contribution bounding for one grouping. Row by row an answer adds
+
+    rows      1
+    persons   counts each person once
+    present   1 if the value is there, else 0
+    sum       k, the value's place ⌊x/pitch + ½⌋
+    centred   2k − (k_lower + k_upper), in half pitches, within ± W       W = k_upper − k_lower
+    square    2·centred² − W², in eighths of a squared pitch, within ± W²
+
+Centring makes ranges symmetric, which halves what a person who comes or goes can add; the mean and
+the variance get it back from the number of values (see `estimate`). So does a sum whose number of
+values is asked for as well: with bounds [L, U] and noise of σ sensitivities on each answer, a sum
+of its own has noise max(|L|, |U|)·σ; from the centred sum and the number it has √((L² + U²)/2)·σ,
+which is never more, and where a mean is asked for too one answer less shares the budget.
+
+**Bounds.** In a view a person has at most m rows in one group, and rows in at most g groups:
+
+    one row is one person     m = 1                      g = 1
+    person ids, no group_by   m = rows_per_person        g = 1
+    person ids, group_by      m = min(rows_per_group, rows_per_person)
+                              g = min(groups_per_person, rows_per_person, all groups)
+
+These hold for every table, because the engine keeps no more rows than that, and the choice of a
+person's rows depends on that person's rows (and the salt) alone. So two neighbouring tables differ
+in the kept rows of one person only.
+
+**One answer.** Let each row add an integer in [a, b]. One person adds to the answer of one group a
+number in C = [min(0, m·a), max(0, m·b)]; 0 belongs to C because the person may have no row there.
+With one row per person, no grouping and no dropped rows the person has one row, so C = [a, b].
+
+    add/remove   the answer moves by an element of C:                     sensitivity max |C|
+    replace      it moves by the difference of two elements of C:         sensitivity max C − min C
+    persons      C = [0, 1], whatever m
+
+A sensitivity of 0 (the number of rows when one row is one person and rows are replaced) means that
+the number is public already; the plan must then state it.
+
+**All answers together.** Different views bound the same person separately; the bounds hold at the
+same time, so the vectors add up block by block. In a block (a view) with p answers for each group a
+person moves the p answers of at most
+
+    add/remove   g groups
+    replace      min(2g, all groups): g groups they leave and g they enter
+
+and no others. Each answer is divided by its own sensitivity, so that every |change| ≤ 1, whatever
+its unit. Three ways to add noise are valid, and `mechanism` takes the one of least noise:
+
+    joint      one draw for all d answers: the change is a vector in the cube [−1, 1]^d, which is
+               what a joint law is judged for.
+    by group   one draw of a joint law for the p answers of each group. Draws for groups that the
+               person does not touch have the same law in both tables, so the loss is that of at
+               most (touched groups) draws: those dominating pairs are composed.
+    product    one draw for each answer: at most Σ (touched groups)·p draws see any change, by the
+               same argument.
+
+For *replace* with groups this is cautious: a sum moves by max C − min C only in a group that the
+person both leaves and enters, and then fewer groups are touched.
+
+**All other keys.** Every grouping has one group more, of the rows whose key is not declared. Its
+one answer is the number of persons in it, of sensitivity 1. With one row a person that is the
+number of rows. Only counts that are to add up to a total (`"totals"`) need its rows where a person
+has several; they have the sensitivity that they have in a declared group. A person with rows in it
+and in declared groups keeps the declared ones first: it is one of their g groups, or it is dropped.
+So the answers of the declared groups are what they would be without it, and a person still touches
+at most
+
+    add/remove   g groups       replace   min(2g, all groups + 1)
+
+of all groups together. Rows of it that are more than m change nothing where persons are counted, so
+those are not bounded. Where no more groups are touched than before (`other_is_free`) the cell costs
+nothing if noise is drawn by group or for each answer: at most g draws see a change, and that of the
+other keys has fewer answers than those of a declared group. Else it is one of the *checks*.
+
+**Checks** are what tells whether keys, numbers and bounds were meant as they are declared: how many
+persons
+
+    unreadable   have a value in a column that is there and is no number
+    other keys   have a row whose key is not declared, for a grouping whose cell is not free
+    clipped      have a value in a column that is beyond its bounds
+    left out     have more rows than count, or are in more groups of a grouping than count, or have
+                 more rows in one of them
+
+Each person is counted under one of these only, whatever the number of columns and groupings: under
+an unreadable value if there is one, else under other keys, else under one of the rest; among
+several that are alike a digest chooses. So one cell changes by one (replace: two cells, one they
+leave and one they enter). Checks have noise of their own, for a small share of ε. Where one row is
+one person, and where counts are to add up, other keys that are not free are counted all, apart from
+these: a cell each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from leastnoise.errors import PlanError
+from leastnoise.releases.plan.keys import Key, groups
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic, Values
+
+Checked = Literal["unreadable", "other keys", "clipped", "left out"]
+Measure = Literal["rows", "persons", "present", "sum", "centred", "square", Checked]
+# Each person is counted under one of these checks, once.
+ONCE = ("unreadable", "other keys", "clipped", "left out")
+# What the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL).
+LARGEST_SUM = 10**38
+_TURNS = {"unreadable": 0, "other keys": 1}  # which of them come before the others
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One integer for each group of a view: what is counted or summed there."""
+
+    measure: Measure
+    values: Values | None = None
+    column: str = ""  # of unreadable and clipped values
+    # Of other keys, and of what the bounds of a grouping leave out; without, too many rows.
+    group_by: tuple[Key, ...] = ()
+
+    @property
+    def half_range(self) -> int:
+        """W."""
+        return 0 if self.values is None else self.values.last - self.values.first
+
+    @property
+    def row_range(self) -> tuple[int, int]:
+        """[a, b]: what one row adds."""
+        if self.values is None or self.measure in ("rows", "persons", *ONCE):
+            return 1, 1
+        if self.measure == "present":
+            return 0, 1
+        if self.measure == "sum":
+            return self.values.first, self.values.last
+        reach = self.half_range if self.measure == "centred" else self.half_range**2
+        return -reach, reach
+
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether a row of the view may add nothing at all because its value is missing."""
+        return self.values is not None and self.values.substitute is None
+
+    @property
+    def unit(self) -> Fraction:
+        """The worth of 1 in the units of the column (squared for squares)."""
+        if self.values is None or self.measure in ("rows", "persons", "present", *ONCE):
+            return Fraction(1)
+        pitch = self.values.exact_pitch
+        return {"sum": pitch, "centred": pitch / 2, "square": pitch**2 / 8}[self.measure]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A view and its answers: each of `answers` is asked once for each group, and one person
+    touches at most `touched` groups.
+
+    Of all other keys only `other` is asked. The block of the checks that count persons is one of
+    its own, whose `answers` are one for each of them; one person touches `touched` of them.
+    """
+
+    group_by: tuple[Key, ...]
+    answers: tuple[Answer, ...]
+    sensitivities: tuple[int, ...]
+    weights: tuple[float, ...]
+    sigmas: tuple[float | None, ...]  # wanted noise standard deviation, in units of the answer
+    touched: int
+    other: Answer | None = None
+    other_sensitivity: int = 0
+    other_is_free: bool = False
+
+    @cached_property
+    def groups(self) -> list[tuple[str, ...]]:
+        return groups(self.group_by)
+
+    @cached_property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The declared groups, and that of all other keys."""
+        others = [] if self.other is None else [tuple(key.other for key in self.group_by)]
+        return self.groups + others
+
+    def answers_of(self, cell: int) -> tuple[Answer, ...]:
+        """What is asked in one of the cells."""
+        return self.answers if self.other is None or cell < len(self.groups) else (self.other,)
+
+
+@dataclass(frozen=True)
+class ContributionBounds:
+    """Of one view: m and g of the module's docstring; `exactly` if everybody has one row there."""
+
+    rows: int
+    rows_in_group: int
+    groups: int
+    exactly: bool = False
+
+
+def contribution_bounds(plan: Plan, group_by: tuple[Key, ...]) -> ContributionBounds:
+    """The contribution bounds of the view for a grouping."""
+    if plan.one_row_per_person:
+        return ContributionBounds(1, 1, 1, exactly=not group_by)
+    rows = int(plan.rows_per_person or 1)
+    if not group_by:
+        return ContributionBounds(rows, rows, 1)
+    in_group = min(rows, int(plan.rows_per_group or rows))
+    in_groups = min(int(plan.groups_per_person or 1), rows, len(groups(group_by)))
+    return ContributionBounds(rows, in_group, in_groups)
+
+
+def contribution(answer: Answer, limit: ContributionBounds) -> tuple[int, int]:
+    """C: the least and the most one person can add to the answer of one group."""
+    if answer.measure == "persons":
+        return 0, 1
+    a, b = answer.row_range
+    if limit.exactly and not answer.may_be_absent:
+        return a, b
+    return min(0, limit.rows_in_group * a), max(0, limit.rows_in_group * b)
+
+
+def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int:
+    """By how much one person moves the answer of one group, at most."""
+    low, high = contribution(answer, limit)
+    return max(abs(low), abs(high)) if relation == "add/remove" else high - low
+
+
+def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
+    """The answers a statistic is built from. Means and variances of one column share theirs."""
+    values = statistic.values
+    if statistic.kind in ("count", "histogram"):
+        return (Answer("rows"),)
+    if statistic.kind == "persons":
+        return (Answer("persons"),)
+    if statistic.kind == "sum":
+        return (Answer("sum", values),)
+    number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
+    squares = (Answer("square", values),) if statistic.kind == "variance" else ()
+    return (Answer("centred", values), *squares, *number)
+
+
+def answers_in(block: Block, statistic: Statistic) -> tuple[Answer, ...]:
+    """The answers of its block that a statistic is computed from."""
+    own = answers_for(statistic)
+    if statistic.kind == "sum" and own[0] not in block.answers:
+        return Answer("centred", statistic.values), number_of(statistic)
+    return own
+
+
+def number_of(statistic: Statistic) -> Answer:
+    """The answer that counts the values of a mean: all rows, unless missing ones are dropped."""
+    values = statistic.values
+    if values is None or values.substitute is not None:
+        return Answer("rows")
+    return Answer("present", values)
+
+
+def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
+    """All answers of the plan with their sensitivities: one block for each grouping, and the last
+    for the checks.
+
+    With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
+    """
+    found: dict[tuple[Key, ...], dict[Answer, list[Statistic]]] = {}
+    for statistic in plan.statistics:
+        for answer in answers_for(statistic):
+            found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
+    made = []
+    counted_once = []
+    for group_by, asked in found.items():
+        block = _block(plan, group_by, _without_spare_sums(plan, asked))
+        if block.other == Answer("persons") and (joint or not block.other_is_free):
+            counted_once.append(group_by)
+            block = replace(block, other=None, other_sensitivity=0)
+        made.append(block)
+    return (*made, *_checks(plan, counted_once))
+
+
+def turn(check: Answer) -> int:
+    """When a check has its turn: the first that applies counts, of several in a turn by digest."""
+    return _TURNS.get(check.measure, len(_TURNS))
+
+
+def is_checks(block: Block) -> bool:
+    """Whether this is the block of the checks that count persons."""
+    return block.answers[0].measure in ONCE
+
+
+def _checks(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
+    values = bounded_columns(plan)
+    columns = dict.fromkeys(one.column for one in values)
+    answers = [
+        *(Answer("other keys", group_by=one) for one in other_keys),
+        *(Answer("unreadable", column=column) for column in columns),
+        *(Answer("clipped", one, one.column) for one in values),
+        *_left_out(plan),
+    ]
+    if not answers:
+        return []
+    count = len(answers)
+    touched = 1 if plan.relation == "add/remove" else min(2, count)
+    return [Block((), tuple(answers), (1,) * count, (1.0,) * count, (None,) * count, touched)]
+
+
+def bounded_columns(plan: Plan) -> list[Values]:
+    """The columns of numbers with their clipping bounds, each once."""
+    found = [s.values for s in plan.statistics]
+    bounds = {(one.column, one.lower, one.upper): one for one in found if one is not None}
+    return list(bounds.values())
+
+
+def _left_out(plan: Plan) -> list[Answer]:
+    """Where a bound on rows, on groups, or on rows in one group may leave rows of a person out."""
+    if plan.person is None:
+        return []
+    groupings = dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)
+    return [
+        Answer("left out"),
+        *(Answer("left out", group_by=one) for one in groupings if any(leaves_out(plan, one))),
+    ]
+
+
+def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
+    """Whether a grouping may leave rows out that `rows_per_person` lets in: by its groups, by the
+    rows in one of them."""
+    limit = contribution_bounds(plan, group_by)
+    return limit.groups < min(len(groups(group_by)), limit.rows), limit.rows_in_group < limit.rows
+
+
+def _without_spare_sums(
+    plan: Plan, asked: dict[Answer, list[Statistic]]
+) -> dict[Answer, list[Statistic]]:
+    """The same with every sum that can be had from a centred sum and a number that is asked for
+    anyway: see the docstring above. The argument there is for persons who come or go, and for equal
+    weights without wanted sigmas."""
+    is_plain = len({statistic.weight for statistic in plan.statistics}) == 1
+    has_sigmas = any(statistic.sigma is not None for statistic in plan.statistics)
+    if plan.relation != "add/remove" or not is_plain or has_sigmas:
+        return asked
+    kept: dict[Answer, list[Statistic]] = {}
+    for answer, statistics in asked.items():
+        number = number_of(statistics[0])
+        centred = Answer("centred", answer.values)
+        spare = answer.measure == "sum" and number in asked
+        for needed in (centred, number) if spare else (answer,):
+            kept.setdefault(needed, []).extend(statistics)
+    return kept
+
+
+def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Statistic]]) -> Block:
+    limit = contribution_bounds(plan, group_by)
+    every = len(groups(group_by))
+    is_one_sided = plan.relation == "add/remove"
+    touched = limit.groups if is_one_sided or not group_by else min(2 * limit.groups, every)
+    other = _other_answer(plan, group_by) if group_by else None
+    return Block(
+        group_by,
+        tuple(asked),
+        tuple(_checked_sensitivity(plan, limit, *one) for one in asked.items()),
+        tuple(max(statistic.weight for statistic in each) for each in asked.values()),
+        tuple(_least_sigma(*one) for one in asked.items()),
+        touched,
+        other,
+        0 if other is None else sensitivity(other, limit, plan.relation),
+        is_one_sided or 2 * limit.groups <= every,
+    )
+
+
+def _checked_sensitivity(
+    plan: Plan, limit: ContributionBounds, answer: Answer, statistics: Sequence[Statistic]
+) -> int:
+    """The sensitivity of an answer whose sum fits the engines and is not public already."""
+    one = sensitivity(answer, limit, plan.relation)
+    if one == 0:
+        raise PlanError(
+            f"{statistics[0].name!r} needs the number of rows, which is public when one row is one "
+            "person and rows are replaced: declare public_n for it, and leave counts out."
+        )
+    largest = max(abs(bound) for bound in answer.row_range)
+    if largest * plan.max_rows >= LARGEST_SUM:
+        raise PlanError(
+            f"The sum for {statistics[0].name!r} could overflow: declare a larger pitch or a "
+            "smaller max_rows."
+        )
+    return one
+
+
+def _least_sigma(answer: Answer, statistics: Sequence[Statistic]) -> float | None:
+    """The least standard deviation that is wanted on an answer, in its units; None without one."""
+    wanted = [s for s in statistics if s.sigma is not None]
+    sigmas = (float(s.sigma or math.nan) * (s.public_n or 1) / float(answer.unit) for s in wanted)
+    return min(sigmas, default=None)
+
+
+def _other_answer(plan: Plan, group_by: tuple[Key, ...]) -> Answer:
+    """What is asked of all other keys: rows where those of a grouping are to add up to a total."""
+    counted = {s.group_by for s in plan.statistics if s.kind in ("count", "histogram")}
+    is_part = group_by in counted and "totals" in plan.postprocess
+    return Answer("rows" if plan.one_row_per_person or is_part else "persons")

@@ -1,0 +1,270 @@
+"""The plan of a release: everything that is decided before the data are touched, as Python objects
+or as a TOML file.
+
+Nothing here is read off the private data. What privacy needs and the plan does not say is a
+PlanError that says what to declare:
+
+    name = "clinic-2024"
+    epsilon = 1.0
+    delta = 1e-9                  # or left out: its share of the ledger's
+    relation = "add/remove"       # neighbouring tables differ in one person's rows;
+                                  # "replace": those rows are others
+    person = "patient_id"         # or one_row_per_person = true
+    person_is = "a patient"       # in words, for the ledger; may be left out
+    rows_per_person = 8           # contribution bounds, enforced in the engine
+    groups_per_person = 2         # with any group_by or histogram
+    [source]
+    csv = "visits.csv"            # or parquet = …, duckdb = … with table = …,
+                                  # connection = "env:NAME" with table = …
+    [[statistic]]
+    kind = "mean"                 # count, persons, sum, mean, variance, histogram
+    column = "stay_days"
+    lower = 0                     # clipping bounds, and the pitch of the public lattice that
+    upper = 60                    # values are snapped to
+    pitch = 0.5
+    missing = "drop"              # null, NaN, unreadable text: "drop", or the number to put in
+                                  # their place
+    group_by = { ward = ["A", "B", "C"] }    # declared keys; all other keys are one group more
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from leastnoise.errors import (
+    InvalidParameterError,
+    PlanError,
+    one_of,
+    open_unit,
+    plain_text,
+    positive,
+    positive_integer,
+)
+from leastnoise.files.canonical import digest
+from leastnoise.releases.plan.source import MOST_TEXT, Frame, Source, text
+from leastnoise.releases.plan.statistic import Statistic
+
+Relation = Literal["add/remove", "replace"]
+POSTPROCESSING = ("non-negative", "integer", "totals")
+LARGEST_EPSILON = 50.0  # e^50 = 5e21
+MOST_ABOUT = 10_000  # characters of a text in [about], which may have lines
+_BOUNDS = ("rows_per_person", "groups_per_person", "rows_per_group")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release, declared. `table` of `release` may replace the source: one plan for any engine.
+
+    Attributes:
+        name: What the release is called.
+        source: Where the table is: a file, a table of a database, a frame; None where `release` is
+            given one.
+        relation: Which tables are neighbours: "add/remove" (one person's rows are there or not) or
+            "replace" (they are replaced by others).
+        statistics: What is released, each with a name of its own.
+        epsilon: The privacy loss ε allowed, at most 50.
+        delta: The probability with which ε may be exceeded, in (0, 1), far below one over the
+            number of persons. Without one a plan gets its share of the ledger's, and cannot be
+            released without a ledger.
+        person: The column whose value says whom a row belongs to. Rows without one do not count.
+        one_row_per_person: Whether every row is another person; in the place of `person`.
+        rows_per_person: How many rows of one person count at most, in a grouping.
+        groups_per_person: In how many groups of a grouping one person counts at most.
+        rows_per_group: How many rows of one person count at most in one group; by default all that
+            `rows_per_person` lets in.
+        max_rows: A public bound on the rows of the table, which overflow is checked with.
+        salt: What the choice of a person's rows depends on, beside those rows.
+        dataset: The ledger's name of the data, by default `name`.
+        postprocess: What is done to the noisy numbers: "non-negative", "integer" and "totals"
+            (counts by group add up to the count of all).
+        about: What the report says of curator and purpose: title, curator, description, ….
+        person_is: In words what a person is ("a patient", "a household"): the ledger holds all
+            plans of a data set to it, as to `person` and `relation`.
+
+    Raises:
+        PlanError: something that privacy needs is not declared, or contradicts itself.
+        InvalidParameterError: a declared number or text is outside its range.
+
+    Guarantees: frozen and complete: whatever the derivation of the sensitivity needs is declared
+    here, or construction fails.
+
+    Example:
+        >>> counted = (Statistic("count"),)
+        >>> Plan("clinic", None, "add/remove", counted, 1.0, 1e-9, one_row_per_person=True).unit
+        'one row a person'
+    """
+
+    name: str
+    source: Source | None
+    relation: Relation
+    statistics: tuple[Statistic, ...]
+    epsilon: float
+    delta: float | None = None
+    person: str | None = None
+    one_row_per_person: bool = False
+    rows_per_person: int | None = None
+    groups_per_person: int | None = None
+    rows_per_group: int | None = None
+    max_rows: int = 10**12
+    salt: str = "leastnoise"
+    dataset: str | None = None
+    postprocess: tuple[str, ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
+    person_is: str = ""
+
+    def __post_init__(self) -> None:
+        text("name", self.name)
+        if self.dataset is not None:
+            text("dataset", self.dataset)
+        if self.source is not None and not isinstance(self.source, Source):
+            object.__setattr__(self, "source", Frame(self.source))
+        if self.relation not in ("add/remove", "replace"):
+            raise PlanError(
+                'The plan declares no neighbouring relation: declare relation = "add/remove" (one '
+                "person's rows are there or not) or \"replace\" (one person's rows are replaced by "
+                "others)."
+            )
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        if self.epsilon > LARGEST_EPSILON:
+            expected = f"to be at most {LARGEST_EPSILON:g}: more protects nobody"
+            raise InvalidParameterError("epsilon", self.epsilon, expected)
+        if self.delta is not None:
+            object.__setattr__(self, "delta", open_unit("delta", self.delta))
+        positive_integer("max_rows", self.max_rows)
+        plain_text("salt", self.salt, MOST_TEXT, empty=True)
+        self._check_statistics()
+        self._check_unit()
+        for word in self.postprocess:
+            one_of("postprocess", word, POSTPROCESSING)
+        object.__setattr__(self, "postprocess", tuple(self.postprocess))
+        if "totals" in self.postprocess:
+            self._check_totals()
+        about = {str(key): str(value) for key, value in dict(self.about).items()}
+        for key, value in about.items():
+            plain_text(f"about {text('about', key)!r}", value, MOST_ABOUT, empty=True, lines=True)
+        object.__setattr__(self, "about", about)
+
+    def _check_statistics(self) -> None:
+        statistics = tuple(self.statistics)
+        if not statistics or not all(isinstance(statistic, Statistic) for statistic in statistics):
+            raise PlanError("The plan asks for nothing: declare at least one [[statistic]].")
+        object.__setattr__(self, "statistics", statistics)
+        names = [statistic.name for statistic in statistics]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise PlanError(
+                f"Two statistics are called {twice[0]!r}: declare a different name for each."
+            )
+
+    def _check_unit(self) -> None:
+        if not isinstance(self.one_row_per_person, bool):
+            raise InvalidParameterError(
+                "one_row_per_person", self.one_row_per_person, "to be true or false"
+            )
+        if self.person_is:
+            text("person_is", self.person_is)
+        if (self.person is None) != self.one_row_per_person:
+            raise PlanError(
+                "The plan must say whom it protects: declare person = the column of person ids, "
+                "or one_row_per_person = true, and not both."
+            )
+        given = [name for name in _BOUNDS if getattr(self, name) is not None]
+        for name in given:
+            positive_integer(name, getattr(self, name))
+        if self.one_row_per_person:
+            self._check_one_row(given)
+        else:
+            self._check_many_rows()
+
+    def _check_one_row(self, given: list[str]) -> None:
+        if given:
+            raise PlanError(f"One row is one person, so {given[0]} is 1: leave it out.")
+        if any(statistic.kind == "persons" for statistic in self.statistics):
+            raise PlanError('One row is one person: ask for kind = "count" instead of "persons".')
+
+    def _check_many_rows(self) -> None:
+        text("person", self.person)
+        if self.rows_per_person is None:
+            raise PlanError(
+                "Persons may have many rows: declare rows_per_person = how many rows of one "
+                "person count at most."
+            )
+        is_grouped = any(statistic.group_by for statistic in self.statistics)
+        if self.groups_per_person is None and is_grouped:
+            raise PlanError(
+                "Persons may be in many groups: declare groups_per_person = in how many groups of "
+                "a group_by one person counts at most."
+            )
+
+    def _check_totals(self) -> None:
+        """Groups add up to a total only if both are of the same rows."""
+        counts = [s for s in self.statistics if s.kind in ("count", "histogram")]
+        total = next((s for s in counts if not s.group_by), None)
+        parts = [s for s in counts if s.group_by]
+        if total is None or not parts:
+            raise PlanError(
+                'postprocess = ["totals"] makes counts by group add up to the count of all rows: '
+                "declare a count without group_by and one with it, or leave it out."
+            )
+        if not self.one_row_per_person:
+            self._check_same_rows(total, parts)
+
+    def _check_same_rows(self, total: Statistic, parts: list[Statistic]) -> None:
+        """With person ids each view keeps rows of its own choice. Of a person with n rows the view
+        without groups keeps min(n, rows_per_person); one with groups keeps as many only if no bound
+        on groups can bite first: if a person may be in as many groups as they may have rows."""
+        rows, in_groups = int(self.rows_per_person or 1), int(self.groups_per_person or 1)
+        every = {part.name: math.prod(len(key.labels) for key in part.group_by) for part in parts}
+        for part in parts:
+            groups = min(in_groups, every[part.name])
+            if min(groups, int(self.rows_per_group or rows)) < rows:
+                each = "" if self.rows_per_group is None else f", {self.rows_per_group} in each,"
+                raise PlanError(
+                    f'postprocess = ["totals"] would spoil both {total.name!r} and {part.name!r}: '
+                    f"they are bounded differently. Of a person {rows} rows count in the first, "
+                    f"but only those in {groups} groups{each} in the second, so its groups are not "
+                    'the parts of the total. Leave "totals" out, or declare rows_per_person = '
+                    f"{min(in_groups, *every.values())} and no rows_per_group."
+                )
+
+    @property
+    def unit(self) -> str:
+        """Whose rows belong together, as the ledger keeps it."""
+        return whose_rows(self.person)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        named = [] if self.person is None else [self.person]
+        for statistic in self.statistics:
+            named += [key.column for key in statistic.group_by]
+            named += [] if statistic.column is None else [statistic.column]
+        return tuple(dict.fromkeys(named))
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain JSON data, without passwords and without data."""
+        names = [f.name for f in fields(self) if f.name not in ("source", "statistics")]
+        plain = {name: getattr(self, name) for name in names}
+        if not self.person_is:  # plans that do not say it keep the hash they always had
+            del plain["person_is"]
+        return {
+            **plain,
+            "postprocess": list(self.postprocess),
+            "about": dict(self.about),
+            "source": None if self.source is None else self.source.describe(),
+            "statistics": [statistic.describe() for statistic in self.statistics],
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the plan."""
+        return digest(self.describe())
+
+
+def whose_rows(person: str | None) -> str:
+    """Which rows belong together, in the words in which a ledger keeps it: those with the same
+    value in this column, or none."""
+    return "one row a person" if person is None else f"person = {person!r}"

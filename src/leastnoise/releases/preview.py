@@ -1,0 +1,54 @@
+"""What a plan will give, before any row is read: the error of each statistic and check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leastnoise.releases.estimates.checks import checks
+from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
+from leastnoise.releases.estimates.trials import noise_on
+from leastnoise.releases.noise.mechanism import Mechanism
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import RATIOS
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """One statistic of a plan. `noise_std` and `half_width` (95 %) are in its own units, or, where
+    `of_sum`, those of the sum that will be divided by a noisy number of rows.
+
+    Those of a mean or variance are for `n` values, public or expected, and None where so few are
+    too few to say.
+    """
+
+    statistic: str
+    kind: str
+    groups: int
+    noise_std: float | None
+    half_width: float | None
+    of_sum: bool
+    n: int | None = None
+
+
+def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
+    """The error that noise alone puts on every statistic, the same in each group, and check."""
+    trials, ratios = estimators(made)
+    found = []
+    for statistic, used in entries_of(plan, made):
+        named = (statistic.name, statistic.kind, len(used))
+        if statistic.kind not in RATIOS:
+            noise = plain_noise(statistic, used[0], made, trials)
+            found.append(Outlook(*named, *noise, of_sum=False))
+            continue
+        n = statistic.expected_n if statistic.public_n is None else statistic.public_n
+        if n is None:
+            # Of a variance the sum of squares leads, its second answer.
+            first = used[0][1 if statistic.kind == "variance" else 0]
+            found.append(Outlook(*named, *noise_on(made, first), of_sum=True))
+        else:
+            std, half_width = ratios.expected(statistic, used[0], n) or (None, None)
+            found.append(Outlook(*named, std, half_width, of_sum=False, n=n))
+    for check in checks(plan, made):
+        name = f"{check.statistic}: {check.group}"
+        found.append(Outlook(name, check.kind, 1, *noise_on(made, check.entry), of_sum=False))
+    return tuple(found)

@@ -1,0 +1,300 @@
+"""`release`: from a plan to published numbers, in an order that cannot leak.
+
+1. The plan is complete (its construction checks it).
+2. The noise is designed and judged, from the plan alone.
+3. The ledger would allow it; the names and types of the table's columns are checked; every query
+   runs on no rows, and files are read once to their end and forgotten. All this costs nothing.
+4. The ledger commits the spend, or refuses it.
+5. The engine counts and sums integers; noise is added to them as integers.
+6. Only now do numbers leave this function; the ledger notes the hash of what was published.
+
+An interruption before step 4 costs nothing. After it the spend stays: the ledger cannot know
+whether something had been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from leastnoise.errors import (
+    BudgetExceededError,
+    LeastNoiseError,
+    LedgerError,
+    PlanError,
+    UnsupportedError,
+)
+from leastnoise.ledger.ledger import Ledger
+from leastnoise.releases.advice import tried, unit_of, with_share
+from leastnoise.releases.data.counts import Counts, aggregate, read_through, rehearse
+from leastnoise.releases.data.opening import open_table
+from leastnoise.releases.data.sealed_scan import SealedTable
+from leastnoise.releases.data.table import Table
+from leastnoise.releases.estimates import estimate
+from leastnoise.releases.estimates.postprocessing import processed
+from leastnoise.releases.estimates.row import ReleasedRow
+from leastnoise.releases.estimates.shares import with_hidden
+from leastnoise.releases.noise.mechanism import Mechanism, mechanism
+from leastnoise.releases.plan.file import load_plan
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.record import Standing
+from leastnoise.releases.result import Release
+from leastnoise.sampling import release as noised
+from leastnoise.sampling.entropy import Entropy, chosen, is_private, stamp_of
+
+Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
+# From the answers of all entries, in sensitivities, to the same with noise.
+AddedNoise = Callable[[Sequence[Fraction]], Sequence[Fraction]]
+
+
+def release(
+    plan: Plan | str | PathLike[str],
+    *,
+    ledger: Ledger | None = None,
+    table: Any = None,
+    prepared: Mechanism | None = None,
+    entropy: Entropy | None = None,
+    not_private: bool = False,
+    last: bool = False,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
+    progress: Progress | None = None,
+) -> Release:
+    """Carry out a plan: noisy statistics with their guarantee.
+
+    Args:
+        plan: What to release, or the TOML file that declares it. A plan without a δ gets its share
+            of the ledger's.
+        ledger: Keeps the budget of `plan.dataset`, which must have been declared there; without one
+            nothing adds up what several releases cost.
+        table: A pandas, polars, pyarrow or Spark table, or an ibis table of DuckDB, PostgreSQL or
+            Spark, in the place of the plan's source.
+        prepared: The `mechanism(plan)` of the same plan, with its δ (see `with_share`), made
+            earlier to see what noise the budget buys.
+        entropy: For tests: any other source than the operating system's needs `not_private=True`,
+            and the result, its files and the ledger say so.
+        not_private: That nothing is guaranteed, and that you know it.
+        last: Allow a release after which next to nothing could be released from the data set; else
+            such a one is refused.
+        scratch: A folder in which DuckDB makes a private one for the rows that memory has no room
+            for; by default the system's.
+        sealed: Scan the plan's file in a process that can read it and nothing else, on Linux; where
+            the system has no such thing, nothing is scanned.
+        progress: Is told what is being done and its share in [0, 1].
+
+    Returns:
+        The published numbers, what they cost, and what to know before they are read.
+
+    Raises:
+        PlanError: the plan, its table or the prepared noise do not fit together.
+        BudgetExceededError: the ledger's budget does not suffice; nothing was touched.
+        DesignError: no noise within reach gives the plan's ε.
+        EngineError: the engine failed; its message is withheld, for it may quote data.
+        UnsupportedError: an engine, a library or a seal that is not there.
+
+    Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice;
+    no private value in any error.
+
+    Example:
+        >>> import pyarrow
+        >>> from leastnoise import Plan, Statistic
+        >>> counted = (Statistic("count"),)
+        >>> plan = Plan("c", None, "add/remove", counted, 1.0, 1e-6, one_row_per_person=True)
+        >>> release(plan, table=pyarrow.table({"x": [1, 2, 3]})).epsilon <= 1.0
+        True
+    """
+    wanted = with_share(plan if isinstance(plan, Plan) else load_plan(plan), ledger)
+    told: Progress = progress or (lambda stage, share: None)
+    source = chosen(entropy, not_private)
+    made = _noise(wanted, prepared, told)
+    dataset = wanted.dataset or wanted.name
+    if ledger is not None:
+        _check_allowed(ledger, dataset, wanted, made, source, last)
+    entry = None
+
+    def pay() -> AddedNoise:
+        nonlocal entry
+        if ledger is not None:
+            entry = _spend(ledger, dataset, wanted, made, source, last)
+        return partial(_drawn, made, source)
+
+    where = {"table": table, "scratch": scratch, "sealed": sealed}
+    rows, engine = carry_out(wanted, made, pay, told, **where)
+    done = Release(wanted, rows, made, engine, stamp_of(source), now(), entry)
+    if ledger is not None and entry is not None:
+        ledger.release_done(entry, done.hash)
+        done = replace(done, standing=standing_of(ledger, dataset))
+    told("adding noise", 1.0)
+    return done
+
+
+def carry_out(
+    plan: Plan,
+    made: Mechanism,
+    pay: Callable[[], AddedNoise],
+    told: Progress,
+    *,
+    table: Any = None,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
+) -> tuple[tuple[ReleasedRow, ...], str]:
+    """Steps 3 to 6 of the docstring above: the published rows, and the engine that counted.
+
+    `pay` is called once, when all that can fail without a row has not failed, and before the first
+    row is read for good; it gives what adds the noise.
+    """
+    if sealed and table is not None:
+        raise UnsupportedError(
+            "A sealed scan is of the file that a plan declares: leave out table, or sealed."
+        )
+    opened: Table | SealedTable
+    if sealed:
+        opened = SealedTable(plan, made.blocks, scratch=scratch)
+    else:
+        opened = open_table(plan, table, scratch=scratch)
+    try:
+        _rehearsed(plan, opened, made, told)
+        added = pay()
+        counts = _counted(plan, opened, made, told)
+    finally:
+        opened.close()
+    told("adding noise", 0.0)
+    found = processed(plan, estimate.rows(plan, made, _noisy(made, counts, added)))
+    return with_hidden(plan, found), opened.engine
+
+
+def now() -> str:
+    """The time, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _rehearsed(plan: Plan, opened: Table | SealedTable, made: Mechanism, told: Progress) -> None:
+    """Whatever fails without a row, or because a file is broken, fails here and costs nothing."""
+    if isinstance(opened, Table):  # a sealed one rehearsed as it was opened
+        rehearse(plan, opened, made.blocks)
+        read_through(plan, opened, lambda share: told("checking the table", share))
+    told("checking the table", 1.0)
+
+
+def _noise(plan: Plan, prepared: Mechanism | None, told: Progress) -> Mechanism:
+    told("designing the noise", 0.0)
+    made = mechanism(plan) if prepared is None else prepared
+    if made.plan_hash != plan.hash:
+        raise PlanError(
+            "The prepared noise belongs to another plan: call mechanism(plan) for this one."
+        )
+    told("designing the noise", 1.0)
+    return made
+
+
+def obstacle(
+    plan: Plan,
+    prepared: Mechanism,
+    *,
+    scratch: str | PathLike[str] | None = None,
+    sealed: bool = False,
+) -> str:
+    """Why a release of the plan would fail at its table, as far as that shows without a row; ""
+    where nothing is seen.
+
+    Names and types are checked, and every query runs on no rows. Files are not read to their end:
+    what is broken in them a release finds before it costs anything.
+    """
+    try:
+        if sealed:
+            SealedTable(plan, prepared.blocks, scratch=scratch, without_rows=True).close()
+            return ""
+        opened = open_table(plan, scratch=scratch)
+        try:
+            rehearse(plan, opened, prepared.blocks)
+        finally:
+            opened.close()
+    except LeastNoiseError as error:
+        return str(error)
+    return ""
+
+
+def _spend(
+    ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool
+) -> int:
+    told = {"plan_hash": plan.hash, "note": plan.name, "stamp": stamp_of(source)}
+    return ledger.spend(dataset, made.spends, **told, **unit_of(plan), last=last).id
+
+
+def _check_allowed(
+    ledger: Ledger, dataset: str, plan: Plan, made: Mechanism, source: Entropy, last: bool
+) -> None:
+    """The ledger's own refusal, if it would refuse, with what was tried and would be allowed."""
+    cost = ledger.preview(dataset, made.spends, **unit_of(plan))
+    if cost.allowed and (last or not cost.last):
+        return
+    try:
+        _spend(ledger, dataset, plan, made, source, last=False)
+    except BudgetExceededError as refused:
+        reason = " ".join(filter(None, (refused.advice, tried(plan, ledger))))
+        raise BudgetExceededError(
+            dataset, refused.budget, refused.spent, refused.asked, reason
+        ) from None
+    except LedgerError as refused:
+        raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
+
+
+def standing_of(ledger: Ledger, dataset: str) -> Standing:
+    """Where the ledger stands now."""
+    account = ledger.dataset(dataset)
+    return Standing(
+        dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head
+    )
+
+
+def _counted(
+    plan: Plan, table: Table | SealedTable, made: Mechanism, told: Progress
+) -> list[Counts]:
+    """The integers of every block, one scan each."""
+    counted = []
+    for b, block in enumerate(made.blocks):
+
+        def scanning(share: float, b: int = b) -> None:
+            told("scanning the table", (b + share) / len(made.blocks))
+
+        scanning(0.0)
+        if isinstance(table, SealedTable):
+            counted.append(table.counts(b, scanning))
+        else:
+            counted.append(aggregate(plan, table, block, scanning))
+    told("scanning the table", 1.0)
+    return counted
+
+
+def _noisy(made: Mechanism, counts: Sequence[Counts], added: AddedNoise) -> list[float]:
+    """Every answer with noise, in its own units. Exact rational arithmetic up to the last line."""
+    cells = [block.cells for block in made.blocks]
+    scaled = []
+    for entry in made.entries:
+        place = made.blocks[entry.block].answers_of(entry.group).index(entry.answer)
+        counted = counts[entry.block][cells[entry.block][entry.group]][place]
+        scaled.append(Fraction(counted, entry.sensitivity))
+    noisy = zip(added(scaled), made.entries, strict=True)
+    return [float(value * entry.sensitivity * entry.answer.unit) for value, entry in noisy]
+
+
+def _drawn(made: Mechanism, source: Entropy, scaled: Sequence[Fraction]) -> list[Fraction]:
+    """Every answer, in sensitivities, with the noise of its draw."""
+    noisy: list[Fraction] = [Fraction(0)] * len(scaled)
+    for drawn in made.draws:
+        law = made.laws[drawn.law].noise
+        asked = np.full(law.dimension, Fraction(0), dtype=object)
+        for at, i in enumerate(drawn.entries):
+            asked[at] = scaled[i]
+        out = noised(law, asked, entropy=source, not_private=not is_private(source))
+        integers = out.integers.tolist()[: len(drawn.entries)]
+        for i, integer in zip(drawn.entries, integers, strict=True):
+            noisy[i] = int(integer) * out.unit
+    return noisy

@@ -1,0 +1,187 @@
+"""The guarantee of a release, what was bounded for it, and its noise: as data and in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from leastnoise.releases.estimates.row import CHECKS
+from leastnoise.releases.estimates.shares import share
+from leastnoise.releases.noise.sensitivity import bounded_columns
+from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.record import ReleaseRecord
+from leastnoise.text.numbers import above
+
+_LAYOUTS = {
+    "joint": "one joint draw for all answers",
+    "by group": "one joint draw for the answers of each group",
+    "product": "independent noise on each answer",
+    "series": "the next numbers of one joint draw that is kept for a series of questions",
+}
+_ONCE = (
+    "Where a range stands in the place of a ±, a line may be about persons who are counted under "
+    "another line, for each is counted under one of these only. Its lower end is what is counted "
+    "there; its upper end adds the lines that may hide it. What the line is named after is between "
+    "the two."
+)
+
+
+def unit(plan: Plan) -> str:
+    """Whom the release protects, in words."""
+    if plan.one_row_per_person:
+        return "one row of the table, which is one person"
+    parts = [f"at most {plan.rows_per_person} rows"]
+    if plan.groups_per_person is not None:
+        parts.append(f"in at most {plan.groups_per_person} groups of each grouping")
+    return f"one person: all rows with the same {plan.person}, of which {' '.join(parts)} count"
+
+
+def guarantee(release: ReleaseRecord) -> dict[str, Any]:
+    """The guarantee as data."""
+    plan = release.plan
+    return {
+        "epsilon": release.epsilon,
+        "epsilon_allowed": plan.epsilon,
+        "delta": release.delta,
+        "relation": plan.relation,
+        "unit": unit(plan),
+        "rows_per_person": 1 if plan.one_row_per_person else plan.rows_per_person,
+        "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
+        "covers": covers(release),
+        "entropy": release.entropy,
+        "in_words": in_words(release),
+    }
+
+
+def covers(release: ReleaseRecord) -> str:
+    """What ε is of."""
+    questions = release.mechanism.series
+    if questions:
+        asked = len(release.mechanism.entries)
+        return f"all {questions} questions of a series together, of which this release asks {asked}"
+    if release.entry is None:
+        return "this release alone"
+    return "this release; the ledger adds up all releases"
+
+
+def in_words(release: ReleaseRecord) -> str:
+    """The guarantee for people."""
+    if not release.is_private:
+        return (
+            "Nothing is guaranteed: the noise does not come from the operating system's generator, "
+            f"and whoever knows where it comes from can take it away again ({release.entropy})."
+        )
+    without = "with another person in the place of any one person"
+    if release.plan.relation == "add/remove":
+        without = (
+            "without any one person: all their rows taken away, or, for a person who is not in the "
+            "table, put in"
+        )
+    factor = above(math.exp(release.epsilon))
+    questions = release.mechanism.series
+    whole = f"all {questions} answers of the series it belongs to" if questions else "this release"
+    same = "the same answers" if questions else "the same release"
+    return (
+        f"Compare {whole} with {same} made {without}. No result is more than e^ε = "
+        f"{factor} times as likely in one of the two as in the other "
+        f"(ε = {above(release.epsilon)}), except with probability δ = {above(release.delta, 6)}. "
+        "So whatever somebody who sees this page concludes about that person or does, with all "
+        "else they know, would have been about as likely without that person, within the same "
+        "factor. It does not say that nothing can be learnt about a person: what the numbers show "
+        "of many people can concern a person who is not even among them."
+    )
+
+
+def bounds(release: ReleaseRecord) -> dict[str, Any]:
+    """What the plan bounds, and the shares that the bounds concern, between published numbers."""
+    plan, rows = release.plan, release.rows
+    limits = ("rows_per_person", "groups_per_person", "rows_per_group")
+    declared = ("column", "lower", "upper", "pitch", "missing")
+    return {
+        **{name: 1 if plan.one_row_per_person else getattr(plan, name) for name in limits},
+        "columns": [
+            {name: getattr(one, name) for name in declared} for one in bounded_columns(plan)
+        ],
+        "shares_of": shares_of(plan),
+        "shares": [
+            {"statistic": row.statistic, "group": row.group, "between": share(plan, rows, row)}
+            for row in rows
+            if row.kind in CHECKS
+        ],
+    }
+
+
+def shares_of(plan: Plan) -> str:
+    """Of what the shares beside the bounds are, and why they are of that."""
+    if plan.one_row_per_person:
+        return (
+            "One row is one person, so a share of the persons is a share of the rows, where "
+            f"their number is published. {_ONCE}"
+        )
+    return (
+        "The share is of the persons, where their number is published, and not of the rows or "
+        "values: how many rows one person loses has no bound, so no noise could hide it, and one "
+        f"person may have clipped values in all their {plan.rows_per_person} rows, so a count of "
+        f"values would need {plan.rows_per_person} times the noise. {_ONCE}"
+    )
+
+
+def intervals_in_words(plan: Plan) -> str:
+    """Of which values the intervals are, where there was post-processing."""
+    if "totals" in plan.postprocess:
+        return (
+            "Counts that were made to add up have intervals of their own, recomputed; the "
+            "others are those of the values before it."
+        )
+    return "The intervals are those of the values before it."
+
+
+def law(release: ReleaseRecord) -> dict[str, Any]:
+    """The noise, and what the usual alternative would have cost."""
+    made = release.mechanism
+    return {
+        "layout": made.layout,
+        "layout_in_words": layout_in_words(release),
+        "laws": [
+            {
+                "origin": one.origin,
+                "answers_a_draw": one.noise.dimension,
+                "draws_that_see_a_person": one.uses,
+                "std": one.noise.std,
+            }
+            for one in made.laws
+        ],
+        "other_layouts_relative_noise": dict(made.alternatives),
+        "gaussian_epsilon_at_the_same_noise": made.gaussian_epsilon,
+        "gaussian_std_at_the_same_budget": made.gaussian_factor,
+        "why": why(release),
+    }
+
+
+def layout_in_words(release: ReleaseRecord) -> str:
+    """How the noise was drawn. One joint draw of independent noise is independent noise."""
+    made = release.mechanism
+    is_independent = all(one.noise.dimension == 1 for one in made.laws)
+    if made.layout == "joint" and is_independent and len(made.entries) > 1:
+        return _LAYOUTS["product"]
+    return _LAYOUTS[made.layout]
+
+
+def why(release: ReleaseRecord) -> str:
+    """Which noise was chosen and what it gains."""
+    made = release.mechanism
+    chosen = [
+        f"Chosen: {layout_in_words(release)}",
+        *(
+            f"{_LAYOUTS[name]} would have needed {ratio:.3g} times the noise"
+            for name, ratio in made.alternatives.items()
+            if name != made.layout
+        ),
+    ]
+    gain = 100.0 * (1.0 - 1.0 / made.gaussian_factor**2)
+    return (
+        f"{'; '.join(chosen)}. Gaussian noise with the same guarantee would need "
+        f"{made.gaussian_factor:.3g} times the standard deviation (this noise has {gain:.0f} % "
+        "less variance); with the same standard deviation it would cost "
+        f"ε = {made.gaussian_epsilon:.4g}."
+    )

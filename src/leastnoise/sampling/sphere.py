@@ -1,0 +1,266 @@
+"""Exact draws of the ball-shaped law, rounded to its public lattice.
+
+Z = b·√(χ²_{d+1})·G (see `leastnoise.laws.sphere`), and what is returned is ⌊Z/pitch + ½⌋,
+coordinate by coordinate: exactly the continuous law, rounded. Normal pairs are √(−2 ln U)·(cos
+2πV, sin 2πV); χ² is −2 ln of a product of uniforms, and for even d one squared normal more.
+
+*Lazy exactness.* The uniforms are infinite strings of random bits of which only the first are
+drawn: 128 for U, 64 for V. From these a floating-point number Z̃ within a proven distance
+`window` of Z/pitch is computed. Unless Z̃ is that close to a half-integer, the rounding is
+decided and further bits could not change it. Otherwise the vector is computed again from 256 bits
+of each uniform (the bits already drawn and more) in 64-digit decimal arithmetic, whose ln, sqrt,
++ − × ÷ are correctly rounded, and with twice as many of both until every coordinate is decided.
+At 256 bits that fails with probability below 2^−90, at any number of bits with probability → 0.
+
+*The window.* Assumed is that NumPy's log, log1p, sin and cos are within 16 units in the
+last place (its own tests allow 4). Then −ln U has a relative error below 2^−47.9 (of U
+near 1 the complement 1 − U is used), a radius ≤ 9.5 one below 2^−48, cos and sin an
+absolute error below 2^−47.3 (the angle itself 2^−48.7), so a normal one below 2^−43.4,
+and √χ² one below 2^−43.4 + 2^−47·√χ². Together, for √χ² ≤ √(d+1) + 12, |Z̃ − Z/pitch| ≤
+(b/pitch)·(√(d+1) + 16)·2^−42, and twice that is used. Exceptions (√χ² larger: probability
+below e^−72; the first 64 bits of a U all equal: 2^−63) go to decimal arithmetic at once.
+
+*Time.* The work is the same for every value but for the second computation. It is made
+when the place of Z̃ between two lattice points is near the middle; answers are lattice
+points, so that place is the one of answer + Z, a function of the continuous output that
+the guarantee already covers. It happens to about 1 vector in 1,000 (60 answers, σ = 8).
+Not covered, and not constant in time: the digits of the decimal arithmetic of such a
+vector, and whatever the processor does with floating-point numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, getcontext, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.errors import InvalidParameterError
+from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.steps import public_pitch
+from leastnoise.sampling.entropy import Entropy, Words, words
+
+_CHUNK = 1 << 16  # words of entropy at a time
+_FIRST_BITS = 256
+_LARGEST = 2.0**61  # noise beyond this many pitches is not drawn in 64-bit integers
+_REACH = 12.0  # √χ² exceeds √(d+1) by this with probability below e^−72
+
+
+@dataclass(frozen=True, eq=False)
+class VectorUniforms:
+    """Which words of entropy make which uniform, for one vector.
+
+    Two words each for the radii of the ⌈d/2⌉ normal pairs, the ⌊(d+1)/2⌋ factors of χ²
+    and, for even d, its extra normal; then one word each for the angles of the pairs
+    and of the extra normal.
+    """
+
+    dimension: int
+
+    @property
+    def pairs(self) -> int:
+        return (self.dimension + 1) // 2
+
+    @property
+    def factors(self) -> int:
+        return (self.dimension + 1) // 2
+
+    @property
+    def extra(self) -> int:
+        return 1 - self.dimension % 2
+
+    @property
+    def radii(self) -> int:
+        return self.pairs + self.factors + self.extra
+
+    @property
+    def words(self) -> int:
+        return 2 * self.radii + self.pairs + self.extra
+
+
+@dataclass(frozen=True)
+class SphereSampler:
+    """Draws d answers at once: whole pitches of noise, the continuous law rounded exactly."""
+
+    scale: float  # b
+    dimension: int
+    step: float
+    domain: str
+
+    is_joint: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = True
+
+    @property
+    def pitch(self) -> Fraction:
+        return public_pitch(self.step, self.domain)
+
+    @property
+    def unit(self) -> Fraction:
+        return self.pitch
+
+    def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
+        """Noise in whole pitches, the answers of one draw along a last axis."""
+        return RoundedVectors.of(self).integers(shape, entropy)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedVectors:
+    """⌊Z/pitch + ½⌋ from words of entropy: in floating point where that decides it."""
+
+    uniforms: VectorUniforms
+    ratio: Fraction  # b/pitch
+    window: float
+
+    @staticmethod
+    @lru_cache(maxsize=16)
+    def of(law: SphereSampler) -> RoundedVectors:
+        """What draws a law whose noise stays within 64-bit integers."""
+        ratio = Fraction(law.scale) / law.pitch
+        reach = math.sqrt(law.dimension + 1.0) + _REACH
+        if float(ratio) * reach * 16.0 > _LARGEST:
+            raise InvalidParameterError(
+                "step", law.step, "to be larger: the noise spans more than 2^61 pitches"
+            )
+        window = float(ratio) * (reach + 4.0) * 2.0**-41
+        return RoundedVectors(VectorUniforms(law.dimension), ratio, window)
+
+    def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
+        d, total = self.uniforms.dimension, math.prod(shape)
+        result = np.empty((total, d), dtype=np.int64)
+        chunk = max(_CHUNK // self.uniforms.words, 1)
+        for start in range(0, total, chunk):
+            count = min(chunk, total - start)
+            drawn = words(entropy, count * self.uniforms.words).reshape(count, self.uniforms.words)
+            result[start : start + count] = self._rounded(drawn, entropy)
+        return result.reshape((*shape, d))
+
+    def _rounded(self, drawn: Words, entropy: Entropy) -> NDArray[np.int64]:
+        places, usual = approximate(self.uniforms, drawn, float(self.ratio))
+        places += 0.5
+        floor = np.floor(places)
+        near = np.abs(places - np.rint(places)) <= self.window
+        result = floor.astype(np.int64)
+        for row in np.flatnonzero(near.any(axis=1) | ~usual):
+            result[row] = decided(
+                self.uniforms, [int(word) for word in drawn[row]], self.ratio, entropy
+            )
+        return result
+
+
+def approximate(
+    layout: VectorUniforms, drawn: Words, ratio: float
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Z/pitch for each row of words in floating point, and whether the row is within
+    the reach of the window's proof."""
+    count, d = drawn.shape[0], layout.dimension
+    high, low = drawn[:, : layout.radii], drawn[:, layout.radii : 2 * layout.radii]
+    lower_half = high >> np.uint64(63) == 0
+    mask = np.where(lower_half, np.uint64(0), ~np.uint64(0))  # of U ≥ ½ the complement
+    high, low = high ^ mask, low ^ mask
+    part = (high.astype(np.float64) + low.astype(np.float64) * 2.0**-64) * 2.0**-64 + 2.0**-129
+    minus_log = np.where(lower_half, -np.log(part), -np.log1p(-part))
+    angle = (2.0 * math.pi * 2.0**-64) * drawn[:, 2 * layout.radii :].astype(np.float64)
+    pairs, factors = layout.pairs, layout.factors
+    radius = np.sqrt(2.0 * minus_log[:, :pairs])
+    normal = np.empty((count, 2 * pairs))
+    normal[:, 0::2] = radius * np.cos(angle[:, :pairs])
+    normal[:, 1::2] = radius * np.sin(angle[:, :pairs])
+    chi2 = 2.0 * minus_log[:, pairs : pairs + factors].sum(axis=1)
+    if layout.extra:
+        chi2 += 2.0 * minus_log[:, -1] * np.cos(angle[:, -1]) ** 2
+    chi = np.sqrt(chi2)
+    usual = (chi <= math.sqrt(d + 1.0) + _REACH) & (high != 0).all(axis=1)
+    return (ratio * chi)[:, None] * normal[:, :d], usual
+
+
+def decided(
+    layout: VectorUniforms, drawn: Sequence[int], ratio: Fraction, entropy: Entropy
+) -> list[int]:
+    """⌊Z/pitch + ½⌋ of one vector, from the words already drawn and as many more as it takes."""
+    radii = layout.radii
+    uniforms = [drawn[i] << 64 | drawn[radii + i] for i in range(radii)]
+    angles = list(drawn[2 * radii :])
+    have_uniform, have_angle, bits = 128, 64, _FIRST_BITS
+    while True:
+        uniforms = [
+            value << bits - have_uniform | _more(bits - have_uniform, entropy) for value in uniforms
+        ]
+        angles = [
+            value << bits - have_angle | _more(bits - have_angle, entropy) for value in angles
+        ]
+        have_uniform = have_angle = bits
+        least = min(min(value, (1 << bits) - 1 - value) for value in uniforms)
+        # Every U is at least 2^(−bits/4) from 0 and 1, so −ln U is known to 2^(−3 bits/4)
+        # and a radius, ≥ 2^(−bits/8), to 2^(−5 bits/8); bits/4 digits are 2^(−0.83 bits).
+        # So the error of Z/pitch is below (b/pitch)·(d + bits)·2^(−bits/2), amply.
+        if least >> (bits - bits // 4):
+            places = precise(layout, uniforms, angles, bits, ratio)
+            error = Fraction(ratio) * (layout.dimension + bits) / (1 << bits // 2)
+            floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
+            if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
+                return floors
+        bits *= 2
+
+
+def precise(
+    layout: VectorUniforms,
+    uniforms: Sequence[int],
+    angles: Sequence[int],
+    bits: int,
+    ratio: Fraction,
+) -> list[Fraction]:
+    """Z/pitch of one vector from the first `bits` bits of its uniforms, in decimal
+    arithmetic of bits/4 digits."""
+    with localcontext(Context(prec=bits // 4 + 10, Emax=10**9, Emin=-(10**9))):
+        whole = Decimal(1 << bits + 1)
+        twice = [-2 * (Decimal(2 * value + 1) / whole).ln() for value in uniforms]
+        pi = _pi()
+        turns = [_cos_sin(Decimal(2 * value + 1) / whole, pi) for value in angles]
+        pairs, factors = layout.pairs, layout.factors
+        normals: list[Decimal] = []
+        for i in range(pairs):
+            radius = twice[i].sqrt()
+            normals += [radius * turns[i][0], radius * turns[i][1]]
+        chi2 = sum(twice[pairs : pairs + factors], Decimal(0))
+        if layout.extra:
+            chi2 += twice[-1] * turns[-1][0] ** 2
+        scale = chi2.sqrt() * Decimal(ratio.numerator) / Decimal(ratio.denominator)
+        return [Fraction(scale * normal) for normal in normals[: layout.dimension]]
+
+
+def _more(bits: int, entropy: Entropy) -> int:
+    return int.from_bytes(entropy.take(bits // 8), "little")
+
+
+def _cos_sin(turn: Decimal, pi: Decimal) -> tuple[Decimal, Decimal]:
+    """cos 2πt and sin 2πt for 0 < t < 1: quarter turns exactly, the rest by Taylor's
+    series, whose terms are below (π/2)^n/n!."""
+    quarter = int(4 * turn)
+    x = (4 * turn - quarter) * pi / 2
+    smallest = Decimal(10) ** (-getcontext().prec - 2)
+    sums, term, n = [Decimal(0), Decimal(0)], Decimal(1), 0
+    while abs(term) > smallest:
+        sums[0] += term
+        sums[1] += term * x / (n + 1)
+        term, n = -term * x * x / ((n + 1) * (n + 2)), n + 2
+    cos, sin = sums
+    return [(cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos)][quarter]
+
+
+def _pi() -> Decimal:
+    """π by Machin's formula, to the precision of the current context."""
+
+    def arccot(n: int) -> Decimal:
+        power, total, k = Decimal(1) / n, Decimal(0), 1
+        while total + power / k != total:
+            total += power / k
+            power, k = -power / (n * n), k + 2
+        return total
+
+    return 4 * (4 * arccot(5) - arccot(239))

@@ -1,0 +1,128 @@
+"""Settings from query strings: every field is checked by itself, and says what it wants."""
+
+import pickle
+
+import pytest
+
+from leastnoise.explorer.setting import InvalidSettingError, setting_from
+
+GOOD = {
+    "by": "epsilon",
+    "epsilon": "1",
+    "delta": "1e-6",
+    "answers": "10",
+    "asked": "together",
+    "sensitivity": "1",
+    "domain": "integer",
+}
+
+
+def errors(**fields: str) -> dict[str, str]:
+    with pytest.raises(InvalidSettingError) as found:
+        setting_from({**GOOD, **fields})
+    return found.value.errors
+
+
+def test_a_setting_is_a_request_to_the_designer():
+    assert setting_from(GOOD).request() == {
+        "delta": 1e-6,
+        "epsilon": 1.0,
+        "sensitivity": 1.0,
+        "compositions": 1,
+        "batch": 10,
+        "domain": "integer",
+    }
+    apart = setting_from(
+        {**GOOD, "by": "sigma", "sigma": " 8. ", "asked": "apart", "domain": "real"}
+    )
+    assert apart.request() == {
+        "delta": 1e-6,
+        "sigma": 8.0,
+        "sensitivity": 1.0,
+        "compositions": 10,
+        "batch": 1,
+        "domain": "real",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "abc",
+        "nan",
+        "inf",
+        "-1",
+        "0",
+        "1e",
+        "1_000",
+        "0x10",
+        "1e999",
+        "51",
+        "१",
+        "<b>",
+        "1 2",
+        "9" * 200,
+        "1e-4",
+        "--1",
+    ],
+)
+def test_nonsense_is_refused_beside_its_own_field(text):
+    found = errors(epsilon=text)
+    assert list(found) == ["epsilon"]
+    assert found["epsilon"].endswith((".", "…"))
+
+
+def test_a_decimal_comma_is_explained():
+    assert errors(epsilon="1,5")["epsilon"] == "Write the decimal sign as a point: 1.5"
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "1.5", "1001", "ten", "-3", "1e2", "", "99999999999999999999999"]
+)
+def test_the_number_of_answers_is_a_whole_number(text):
+    assert list(errors(answers=text, asked="apart")) == ["answers"]
+
+
+def test_more_answers_one_by_one_than_together():
+    assert "100" in errors(answers="101")["answers"]
+    assert setting_from({**GOOD, "answers": "101", "asked": "apart"}).compositions == 101
+
+
+def test_whole_numbers_move_by_whole_numbers():
+    assert list(errors(sensitivity="1.5")) == ["sensitivity"]
+    assert setting_from({**GOOD, "sensitivity": "1.5", "domain": "real"}).sensitivity == 1.5
+
+
+def test_all_fields_are_told_at_once_and_unknown_ones_are_refused():
+    found = errors(
+        epsilon="x",
+        delta="2",
+        answers="?",
+        asked="never",
+        sensitivity="",
+        domain="complex",
+        path="/etc/passwd",
+    )
+    assert set(found) == {"epsilon", "delta", "answers", "asked", "sensitivity", "domain", "path"}
+    assert set(errors(by="rumour")) == {"by"}
+
+
+@pytest.mark.parametrize("sigma", ["0.0009", "2001", "1e8"])
+def test_the_standard_deviation_is_within_reach_of_the_sensitivity(sigma):
+    assert "between 0.001 and 2,000" in errors(by="sigma", sigma=sigma, domain="real")["sigma"]
+    assert (
+        setting_from({**GOOD, "by": "sigma", "sigma": "0.0009"}).sigma == 9e-4
+    )  # whole numbers may have less
+    assert setting_from({**GOOD, "by": "sigma", "sigma": "20000", "sensitivity": "10"}).sigma == 2e4
+
+
+def test_one_answer_is_the_same_together_and_apart():
+    assert setting_from({**GOOD, "answers": "1"}) == setting_from(
+        {**GOOD, "answers": "1", "asked": "apart"}
+    )
+
+
+def test_errors_come_back_from_a_worker():
+    error = InvalidSettingError({"epsilon": "No."})
+    assert pickle.loads(pickle.dumps(error)).errors == error.errors
