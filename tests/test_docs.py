@@ -10,8 +10,8 @@ The blocks of a page run in order, in one namespace and one empty folder:
 - `% shape` on the line before a ```text or ```console block: numbers, times and hashes differ from
   run to run, all else does not.
 
-A number with a decimal point may be one unit of its last digit away from what the page shows: 5.3805
-is printed as 5.380 by one processor and as 5.381 by another.
+A number with a decimal point may be one unit of its last digit away from what the page shows:
+5.3805 is printed as 5.380 by one processor and as 5.381 by another.
 """
 
 import contextlib
