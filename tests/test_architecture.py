@@ -28,6 +28,7 @@ LAYERS = [
     {"errors"},
     {"optional"},
     {"files"},
+    {"changes"},
     {"lattice"},
     {"cost"},
     {"losses", "sampling"},

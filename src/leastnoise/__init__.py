@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from leastnoise.accountant.renyi import moments_epsilon as moments_epsilon
     from leastnoise.accountant.renyi import renyi_divergence as renyi_divergence
     from leastnoise.artefact.exact import exact as exact
+    from leastnoise.changes import Box as Box
+    from leastnoise.changes import Changes as Changes
+    from leastnoise.changes import Euclidean as Euclidean
+    from leastnoise.changes import OneSided as OneSided
     from leastnoise.cost import Cost as Cost
     from leastnoise.designer.cactus import cactus as cactus
     from leastnoise.designer.design import design as design
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from leastnoise.laws.classic import gaussian as gaussian
     from leastnoise.laws.classic import generalized_gaussian as generalized_gaussian
     from leastnoise.laws.classic import laplace as laplace
+    from leastnoise.laws.correlated import correlated as correlated
     from leastnoise.laws.lattice import LatticeNoise as LatticeNoise
     from leastnoise.laws.sphere import sphere as sphere
     from leastnoise.ledger.ledger import Ledger as Ledger
@@ -58,7 +63,9 @@ if TYPE_CHECKING:
     from leastnoise.solver.staircase import staircase as staircase
 
 _HOMES = {
+    "changes": ("Box", "Changes", "Euclidean", "OneSided"),
     "laws.sphere": ("sphere",),
+    "laws.correlated": ("correlated",),
     "laws.classic": (
         "cube",
         "discrete_gaussian",

@@ -10,6 +10,7 @@ from leastnoise.accountant.composition import DEFAULT, Composition, joined
 from leastnoise.accountant.lower import delta_lower, epsilon_lower
 from leastnoise.accountant.saddle import GridSettings
 from leastnoise.accountant.upper import delta_upper, epsilon_upper
+from leastnoise.changes import BOX, Changes, checked_changes
 from leastnoise.errors import InvalidParameterError, non_negative, open_unit, positive_integer
 from leastnoise.laws.base import Noise, a_law
 from leastnoise.losses.base import Loss
@@ -59,19 +60,21 @@ class PrivacyLoss:
     settings: GridSettings = DEFAULT
 
     @staticmethod
-    def of(noise: Noise, sensitivity: float = 1.0) -> PrivacyLoss:
+    def of(noise: Noise, sensitivity: float = 1.0, changes: Changes = BOX) -> PrivacyLoss:
         """The loss of one release of `noise`.
 
         Args:
             noise: The law; a joint law releases all its answers at once.
             sensitivity: How far one person can move each answer (each coordinate), in
                 the units of the answer.
+            changes: Which vectors of changes one person can make, in sensitivities: `Box()`, any
+                signs, unless it is stated.
 
         Returns:
             The exact loss of that release.
 
         Raises:
-            UnsupportedError: `noise` is no law that can be judged.
+            UnsupportedError: `noise` is no law that can be judged for such changes.
             InvalidParameterError: The sensitivity is not positive, or no whole number
                 of the law's steps.
             AccountingError: The sensitivity is too large or too small for the law to be judged.
@@ -81,7 +84,9 @@ class PrivacyLoss:
             >>> round(PrivacyLoss.of(laplace(2.0 ** 0.5)).epsilon(1e-9), 6)
             1.0
         """
-        return PrivacyLoss(((a_law(noise).loss(sensitivity), 1),))
+        law = a_law(noise)
+        space = checked_changes(changes, law.dimension)
+        return PrivacyLoss(((law.loss(sensitivity, space), 1),))
 
     def compose(self, other: int | PrivacyLoss) -> PrivacyLoss:
         """This loss repeated n times, or followed by another loss.

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost
 from leastnoise.errors import (
     InvalidFileError,
@@ -166,17 +167,19 @@ class Noise(ABC):
             InvalidParameterError: `u` are not in (0, 1).
         """
 
-    def loss(self, sensitivity: float) -> Loss:
+    def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         """The exact privacy loss of one release.
 
         Args:
             sensitivity: How far one person can move each answer, in the units of the answer.
+            changes: Which vectors of changes one person can make, in sensitivities; any signs
+                unless it is stated.
 
         Returns:
             The loss at the worst shift; `PrivacyLoss.of` composes and converts it.
 
         Raises:
-            UnsupportedError: The law cannot be judged.
+            UnsupportedError: The law cannot be judged, or not for such changes.
             InvalidParameterError: The sensitivity is not positive, or no whole number of steps.
             AccountingError: The sensitivity is too large or too small for the law.
         """

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost
-from leastnoise.errors import at_least
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import probabilities
-from leastnoise.laws.closed_form import ClosedFormNoise, in_units
+from leastnoise.laws.closed_form import ClosedFormNoise, farthest, in_units
 from leastnoise.losses.base import Loss
 from leastnoise.losses.gaussian import gaussian_loss
 
@@ -46,5 +46,5 @@ class GaussianNoise(ClosedFormNoise):
         moment = self.sigma**q * 2.0 ** (0.5 * q) * math.gamma(0.5 * (q + 1.0))
         return float(moment / math.sqrt(math.pi))
 
-    def loss(self, sensitivity: float) -> Loss:
-        return gaussian_loss(self.sigma, at_least("sensitivity", sensitivity))
+    def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
+        return gaussian_loss(self.sigma, farthest(sensitivity, changes))

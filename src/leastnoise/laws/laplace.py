@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost
-from leastnoise.errors import at_least
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import probabilities
-from leastnoise.laws.closed_form import ClosedFormNoise, in_units
+from leastnoise.laws.closed_form import ClosedFormNoise, farthest, in_units
 from leastnoise.losses.base import Loss
 from leastnoise.losses.laplace import laplace_loss
 
@@ -52,5 +52,5 @@ class LaplaceNoise(ClosedFormNoise):
             return super().expected_cost(cost)
         return float(self.scale**q * math.gamma(q + 1.0))
 
-    def loss(self, sensitivity: float) -> Loss:
-        return laplace_loss(self.scale, at_least("sensitivity", sensitivity))
+    def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
+        return laplace_loss(self.scale, farthest(sensitivity, changes))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import cost as costs
+from leastnoise.changes import BOX, Changes, length_above
 from leastnoise.errors import (
     InvalidParameterError,
     UnsupportedError,
@@ -258,7 +259,11 @@ class LatticeNoise(ShellLaw, Noise):
         size = self.step * np.maximum(k + 0.5 - part, 0.0)
         return np.where(positive_side, size, -size)
 
-    def loss(self, sensitivity: float) -> Loss:
+    def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
+        """As of any law. The corner shift of all answers, which is one-sided too, dominates those
+        of fewer answers."""
+        if changes.ranges_of(self.dimension) is None:
+            return self._loss_of_length(sensitivity, changes)
         shift = shift_in_steps(sensitivity, self.step)
         found = self._judged.get(shift)
         if found is None:
@@ -266,6 +271,15 @@ class LatticeNoise(ShellLaw, Noise):
             self._judged.clear()
             self._judged[shift] = found
         return found
+
+    def _loss_of_length(self, sensitivity: float, changes: Changes) -> Loss:
+        """The loss for changes of a given length: of one answer that is how far it moves."""
+        if self.dimension > 1:
+            raise UnsupportedError(
+                "The cube law is judged for what each answer moves by, not for the length of all "
+                "changes: take sphere(sigma, batch)."
+            )
+        return self.loss_at(length_above(changes.squared_length(1)) * Fraction(sensitivity))
 
     @cached_property
     def _judged(self) -> dict[int, Loss]:

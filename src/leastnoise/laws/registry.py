@@ -4,10 +4,13 @@ and a line here."""
 from __future__ import annotations
 
 from leastnoise.laws.base import BODIES, LAWS
+from leastnoise.laws.correlated import CorrelatedNoise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.sphere import BallNoise
 
-LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, BallNoise)}
-BODIES |= {None: LatticeNoise, "sphere": BallNoise}
+LAWS |= {
+    law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, BallNoise, CorrelatedNoise)
+}
+BODIES |= {None: LatticeNoise, "sphere": BallNoise, "correlated": CorrelatedNoise}

@@ -51,10 +51,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.errors import (
     InvalidParameterError,
     UnsupportedError,
-    at_least,
     one_of,
     positive,
     positive_integer,
@@ -62,6 +62,7 @@ from leastnoise.errors import (
 )
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice.resolution import step_of_known_law
+from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
@@ -156,13 +157,18 @@ class BallNoise(Noise):
         below = np.where(self.ccdf(below) >= low, below + 1.0, below)
         return np.where(positive_side, above, -below)
 
-    def loss(self, sensitivity: float) -> Loss:
-        return self.loss_at(at_least("sensitivity", sensitivity))
+    def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
+        moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
+        return ball_loss(self.scale, self.dimension, moved.squared_length)
 
     def loss_at(self, distance: float | Fraction) -> Loss:
         """The loss when one person moves each answer by up to `distance`, an exact number."""
-        pitch = public_pitch(self.step, self.domain)
-        return ball_loss(self.scale, self.dimension, pitch, distance)
+        moved = rounded_changes(BOX, self.dimension, distance, self._pitch)
+        return ball_loss(self.scale, self.dimension, moved.squared_length)
+
+    @property
+    def _pitch(self) -> Fraction:
+        return public_pitch(self.step, self.domain)
 
     def sampler(self) -> SphereSampler:
         return SphereSampler(self.scale, self.dimension, self.step, self.domain)

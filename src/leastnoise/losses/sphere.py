@@ -321,18 +321,10 @@ def _points(count: int, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     return 0.5 * (upper + lower)[:, None] + half * x, half * w
 
 
-def ball_loss(
-    scale: float, dimension: int, pitch: Fraction, sensitivity: float | Fraction
-) -> BallLoss:
-    """The loss when one person moves each answer by up to `sensitivity`, of the law of
-    this `scale` released on a lattice of this `pitch`.
-
-    The sensitivity is rounded up to whole pitches of the public lattice in exact arithmetic:
-    answers that far apart are at most that many pitches apart once they are rounded.
-    """
-    distance = math.ceil(Fraction(sensitivity) / pitch) * pitch
-    ratio = distance / Fraction(scale) / 2
-    half = float(ratio) * math.sqrt(dimension) if ratio < 1e4 else math.inf
+def ball_loss(scale: float, dimension: int, squared: Fraction) -> BallLoss:
+    """The loss of the law of this `scale` for a shift whose squared length is `squared`."""
+    ratio = squared / Fraction(scale) ** 2 / 4
+    half = math.sqrt(ratio) if 1e-300 < ratio < 1e8 else math.inf * bool(ratio)
     if not 1e-150 < half < 1e4:
         raise AccountingError(
             f"The ball law is judged for largest losses up to 20,000, not {2.0 * half:.3g}."

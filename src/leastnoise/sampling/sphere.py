@@ -1,7 +1,9 @@
-"""Exact draws of the ball-shaped law, rounded to its public lattice.
+"""Exact draws of the ball-shaped law, rounded to its public lattice; plain or with a common part.
 
 Z = b·√(χ²_{d+1})·G (see `leastnoise.laws.sphere`), and what is returned is ⌊Z/pitch + ½⌋,
-coordinate by coordinate: exactly the continuous law, rounded. Normal pairs are √(−2 ln U)·(cos
+coordinate by coordinate: exactly the continuous law, rounded. Of correlated noise (see
+`leastnoise.laws.correlated`) Z_l + β·ΣZ is rounded in the place of Z_l, and of the normal law there
+is no χ². Normal pairs are √(−2 ln U)·(cos
 2πV, sin 2πV); χ² is −2 ln of a product of uniforms, and for even d one squared normal more.
 
 *Lazy exactness.* The uniforms are infinite strings of random bits of which only the first are
@@ -17,8 +19,10 @@ last place (its own tests allow 4). Then −ln U has a relative error below 2^�
 near 1 the complement 1 − U is used), a radius ≤ 9.5 one below 2^−48, cos and sin an
 absolute error below 2^−47.3 (the angle itself 2^−48.7), so a normal one below 2^−43.4,
 and √χ² one below 2^−43.4 + 2^−47·√χ². Together, for √χ² ≤ √(d+1) + 12, |Z̃ − Z/pitch| ≤
-(b/pitch)·(√(d+1) + 16)·2^−42, and twice that is used. Exceptions (√χ² larger: probability
-below e^−72; the first 64 bits of a U all equal: 2^−63) go to decimal arithmetic at once.
+(b/pitch)·(√(d+1) + 16)·2^−42, and twice that is used. A common part adds β·d times as much, and
+β·d²·2^−52 of the largest |Z̃|, at most 9.5·(b/pitch)·√χ², for the rounding of the sum.
+Exceptions (√χ² larger: probability below e^−72; the first 64 bits of a U all equal: 2^−63) go to
+decimal arithmetic at once.
 
 *Time.* The work is the same for every value but for the second computation. It is made
 when the place of Z̃ between two lattice points is near the middle; answers are lattice
@@ -49,6 +53,7 @@ from leastnoise.sampling.entropy import Entropy, Words, words
 _CHUNK = 1 << 16  # words of entropy at a time
 _FIRST_BITS = 256
 _LARGEST = 2.0**61  # noise beyond this many pitches is not drawn in 64-bit integers
+_NONE = Fraction(0)
 _REACH = 12.0  # √χ² exceeds √(d+1) by this with probability below e^−72
 
 
@@ -62,6 +67,7 @@ class VectorUniforms:
     """
 
     dimension: int
+    is_normal: bool = False  # then there is no χ²
 
     @property
     def pairs(self) -> int:
@@ -69,11 +75,11 @@ class VectorUniforms:
 
     @property
     def factors(self) -> int:
-        return (self.dimension + 1) // 2
+        return 0 if self.is_normal else (self.dimension + 1) // 2
 
     @property
     def extra(self) -> int:
-        return 1 - self.dimension % 2
+        return 0 if self.is_normal else 1 - self.dimension % 2
 
     @property
     def radii(self) -> int:
@@ -92,6 +98,8 @@ class SphereSampler:
     dimension: int
     step: float
     domain: str
+    common: float = 0.0  # β
+    is_normal: bool = False
 
     is_joint: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
@@ -116,6 +124,7 @@ class RoundedVectors:
     uniforms: VectorUniforms
     ratio: Fraction  # b/pitch
     window: float
+    common: Fraction = _NONE  # β
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -123,12 +132,15 @@ class RoundedVectors:
         """What draws a law whose noise stays within 64-bit integers."""
         ratio = Fraction(law.scale) / law.pitch
         reach = math.sqrt(law.dimension + 1.0) + _REACH
-        if float(ratio) * reach * 16.0 > _LARGEST:
+        if float(ratio) * reach * 16.0 * (1.0 + law.common * law.dimension) > _LARGEST:
             raise InvalidParameterError(
                 "step", law.step, "to be larger: the noise spans more than 2^61 pitches"
             )
         window = float(ratio) * (reach + 4.0) * 2.0**-41
-        return RoundedVectors(VectorUniforms(law.dimension), ratio, window)
+        window *= 1.0 + law.common * law.dimension
+        window += float(ratio) * reach * 10.0 * law.common * law.dimension**2 * 2.0**-52
+        uniforms = VectorUniforms(law.dimension, law.is_normal)
+        return RoundedVectors(uniforms, ratio, window, Fraction(law.common))
 
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
         d, total = self.uniforms.dimension, math.prod(shape)
@@ -142,13 +154,19 @@ class RoundedVectors:
 
     def _rounded(self, drawn: Words, entropy: Entropy) -> NDArray[np.int64]:
         places, usual = approximate(self.uniforms, drawn, float(self.ratio))
+        if self.common:
+            places += float(self.common) * np.sum(places, axis=1, keepdims=True)
         places += 0.5
         floor = np.floor(places)
         near = np.abs(places - np.rint(places)) <= self.window
         result = floor.astype(np.int64)
         for row in np.flatnonzero(near.any(axis=1) | ~usual):
             result[row] = decided(
-                self.uniforms, [int(word) for word in drawn[row]], self.ratio, entropy
+                self.uniforms,
+                [int(word) for word in drawn[row]],
+                self.ratio,
+                entropy,
+                self.common,
             )
         return result
 
@@ -171,16 +189,23 @@ def approximate(
     normal = np.empty((count, 2 * pairs))
     normal[:, 0::2] = radius * np.cos(angle[:, :pairs])
     normal[:, 1::2] = radius * np.sin(angle[:, :pairs])
+    within = (high != 0).all(axis=1)
+    if layout.is_normal:
+        return ratio * normal[:, :d], within
     chi2 = 2.0 * minus_log[:, pairs : pairs + factors].sum(axis=1)
     if layout.extra:
         chi2 += 2.0 * minus_log[:, -1] * np.cos(angle[:, -1]) ** 2
     chi = np.sqrt(chi2)
-    usual = (chi <= math.sqrt(d + 1.0) + _REACH) & (high != 0).all(axis=1)
+    usual = (chi <= math.sqrt(d + 1.0) + _REACH) & within
     return (ratio * chi)[:, None] * normal[:, :d], usual
 
 
 def decided(
-    layout: VectorUniforms, drawn: Sequence[int], ratio: Fraction, entropy: Entropy
+    layout: VectorUniforms,
+    drawn: Sequence[int],
+    ratio: Fraction,
+    entropy: Entropy,
+    common: Fraction = _NONE,
 ) -> list[int]:
     """⌊Z/pitch + ½⌋ of one vector, from the words already drawn and as many more as it takes."""
     radii = layout.radii
@@ -202,6 +227,10 @@ def decided(
         if least >> (bits - bits // 4):
             places = precise(layout, uniforms, angles, bits, ratio)
             error = Fraction(ratio) * (layout.dimension + bits) / (1 << bits // 2)
+            if common:
+                together = common * sum(places, Fraction(0))
+                places = [place + together for place in places]
+                error *= 1 + common * layout.dimension
             floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
             if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
                 return floors
@@ -227,7 +256,7 @@ def precise(
         for i in range(pairs):
             radius = twice[i].sqrt()
             normals += [radius * turns[i][0], radius * turns[i][1]]
-        chi2 = sum(twice[pairs : pairs + factors], Decimal(0))
+        chi2 = Decimal(1) if layout.is_normal else sum(twice[pairs : pairs + factors], Decimal(0))
         if layout.extra:
             chi2 += twice[-1] * turns[-1][0] ** 2
         scale = chi2.sqrt() * Decimal(ratio.numerator) / Decimal(ratio.denominator)

@@ -1,0 +1,309 @@
+"""Correlated noise MZ, M = I + β·11ᵀ, for answers that all move the same way: Z in R^d has a density
+that falls with ‖z‖₂, that of the sphere law or the normal one.
+
+**Which distance.** Publishing q + MZ instead of q + v + MZ is, after applying M⁻¹, publishing Z
+instead of Z + M⁻¹v. The worst shift is the one with the largest ‖M⁻¹v‖₂ = √(vᵀΣ⁻¹v), Σ = MMᵀ (see
+`sphere`). With a = 2β + β²d, Σ = I + a·11ᵀ and Σ⁻¹ = I − a/(1 + ad)·11ᵀ, so for j entries of 1 and
+the others 0 vᵀΣ⁻¹v = j − a·j²/(1 + ad). The form is convex in v: over a box it is largest at a
+corner, so these, j = 0 … `touched`, are all that one-sided changes can do, and the largest of them
+is what the law is judged at. Changes of any signs have corners with a sum of 0 or 1, changes of a
+length r reach r itself.
+
+**Which β.** The variance of an answer is 1 + a times that of Z₁, so g(a) = (1 + a)·max_j(j −
+a·j²/(1 + ad)) is least for the best β, the same for every law of Z (Lebeda 2024 has a = 1/√d, and
+so g = ((1 + √d)/2)²). With x = a/(1 + ad) the maximum is piecewise linear in x, with ties of j and
+j + 1 at x = 1/(2j + 1), and g = j(1 − jx)(1 − (d−1)x)/(1 − dx) in between.
+
+β is a float, so a dyadic number; a, Σ⁻¹ and the distance follow from it in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leastnoise.changes import BOX, Changes, OneSided
+from leastnoise.errors import (
+    InvalidParameterError,
+    UnsupportedError,
+    non_negative,
+    one_of,
+    positive,
+    positive_integer,
+)
+from leastnoise.files.reading import number, only_fields
+from leastnoise.lattice.resolution import step_of_known_law
+from leastnoise.lattice.rounded_changes import RoundedChanges, rounded_changes
+from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.steps import public_pitch
+from leastnoise.laws.base import Domain, Noise, answers_of_a_draw
+from leastnoise.laws.gaussian import GaussianNoise
+from leastnoise.laws.sphere import BallNoise, sphere
+from leastnoise.losses.base import Loss
+from leastnoise.losses.gaussian import gaussian_loss
+from leastnoise.losses.sphere import ball_loss
+from leastnoise.sampling.sphere import SphereSampler
+
+Core = Literal["sphere", "gaussian"]
+_FIELDS = {"body", "core", "batch", "step", "pitch", "scale", "common"}
+
+
+@dataclass(frozen=True)
+class CorrelatedNoise(Noise):
+    """Noise Z_i + common·ΣZ on `dimension` answers at once, released on multiples of step/2^16.
+
+    Guarantees: frozen; drawn exactly as judged; `pdf`, `ccdf` and `quantile` are those of one
+    answer, which is alike for all.
+
+    Attributes:
+        core: The law of Z: "sphere", density ∝ e^(−‖z‖₂/scale), or "gaussian", normal of standard
+            deviation `scale`.
+        scale: Of Z, in the units of the answers.
+        common: β, how much of the sum of all Z each answer gets.
+        dimension: How many answers one draw serves.
+        step: Its 2^16th part is the pitch of the public lattice.
+        domain: "real", or "integer": the noise is rounded to whole numbers.
+    """
+
+    core: Core
+    scale: float
+    common: float
+    dimension: int = 2
+    step: float = 1.0
+    domain: Domain = "real"
+
+    kind: ClassVar[str] = "correlated"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "core", one_of("core", self.core, ("sphere", "gaussian")))
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "common", non_negative("common", self.common))
+        object.__setattr__(self, "step", positive("step", self.step))
+        object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
+        object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
+        if self.dimension < 2:
+            raise InvalidParameterError("dimension", self.dimension, "to be at least 2")
+        if self.domain == "integer" and (self.step != 1.0 or self.core != "sphere"):
+            raise InvalidParameterError(
+                "domain", self.domain, "to be real, but for the sphere with step=1"
+            )
+
+    @property
+    def has_convex_levels(self) -> bool:
+        """Its level sets do not keep their shape when the sign of one answer is changed."""
+        return self.common == 0.0
+
+    @property
+    def shared(self) -> Fraction:
+        """a of Σ = I + a·11ᵀ, exactly."""
+        beta = Fraction(self.common)
+        return 2 * beta + beta * beta * self.dimension
+
+    @cached_property
+    def one_answer(self) -> Noise:
+        """The law of the noise on one answer, as the marginal of a plain law."""
+        wide = self.scale * math.sqrt(1.0 + float(self.shared))
+        if self.core == "gaussian":
+            return GaussianNoise(wide)
+        return BallNoise(wide, self.dimension, self.step, self.domain)
+
+    @property
+    def variance(self) -> float:
+        return self.one_answer.variance
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of the noise on two answers."""
+        shared = float(self.shared)
+        return shared / (1.0 + shared)
+
+    def combined(self, coefficients: Floats) -> Noise:
+        """The law of Σ c_i·noise_i on the real line: by rotation that of one Z, wider."""
+        mixed = coefficients + self.common * float(np.sum(coefficients))
+        length = float(np.linalg.norm(mixed))
+        if self.core == "gaussian":
+            return GaussianNoise(self.scale * length)
+        return BallNoise(self.scale * length, self.dimension, self.step)
+
+    def pmf(self, k: ArrayLike) -> Floats:
+        raise UnsupportedError(
+            "A continuous law that is rounded to a lattice has no masses by radius; use pdf, or "
+            "differences of ccdf."
+        )
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        return self.one_answer.pdf(x)
+
+    def ccdf(self, x: ArrayLike) -> Floats:
+        return self.one_answer.ccdf(x)
+
+    def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
+        return self.one_answer.quantile(u, upper=upper)
+
+    def insecure_draws(self, size: Any, generator: Any) -> Floats:
+        return self.one_answer.insecure_draws(size, generator)
+
+    def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
+        moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
+        return self._loss(moved)
+
+    def loss_at(self, distance: Fraction) -> Loss:
+        return self._loss(rounded_changes(BOX, self.dimension, distance, self._pitch))
+
+    def _loss(self, moved: RoundedChanges) -> Loss:
+        squared = self._squared_distance(moved)
+        if self.core == "sphere":
+            return ball_loss(self.scale, self.dimension, squared)
+        # rounded to nearest, then up: the root and the quotient are each within a rounding
+        return gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
+
+    def _squared_distance(self, moved: RoundedChanges) -> Fraction:
+        """The largest vᵀΣ⁻¹v, exactly for equal ranges; else at most ‖v‖₂², as Σ ≥ I."""
+        if moved.ranges is None or len(moved.ranges) > 1:
+            return moved.squared_length
+        ((low, high),) = moved.ranges
+        x = self.shared / (1 + self.shared * self.dimension)
+        if low == 0:
+            return high * high * max(j - x * j * j for j in self._counts(moved.touched, x))
+        if low == -high:
+            k = moved.touched
+            return high * high * max(Fraction(k) - x * (k % 2), Fraction(k - 1) - x * ((k - 1) % 2))
+        return moved.squared_length
+
+    @staticmethod
+    def _counts(touched: int, x: Fraction) -> set[int]:
+        """The numbers of ones among which j − x·j² is largest: it rises up to j = 1/(2x)."""
+        top = touched if x == 0 else min(touched, math.floor(1 / (2 * x)))
+        return {top, min(top + 1, touched)}
+
+    @property
+    def _pitch(self) -> Fraction:
+        return public_pitch(self.step, self.domain)
+
+    def sampler(self) -> SphereSampler:
+        law = self.scale, self.dimension, self.step, self.domain
+        return SphereSampler(*law, self.common, self.core == "gaussian")
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "core": self.core,
+            "dimension": self.dimension,
+            "scale": self.scale.hex(),
+            "common": self.common.hex(),
+            "step": self.step.hex(),
+            "domain": self.domain,
+        }
+
+    @staticmethod
+    def from_description(content: Mapping[str, Any]) -> CorrelatedNoise:
+        scale, common, step = (float.fromhex(content[name]) for name in ("scale", "common", "step"))
+        answers = answers_of_a_draw(content["dimension"])
+        return CorrelatedNoise(content["core"], scale, common, answers, step, content["domain"])
+
+    def describe_drawn(self) -> dict[str, Any]:
+        return {
+            "body": self.kind,
+            "core": self.core,
+            "batch": self.dimension,
+            "step": self.step,
+            "pitch": str(self._pitch),
+            "scale": self.scale,
+            "common": self.common,
+            "domain": self.domain,
+        }
+
+    @staticmethod
+    def from_drawn(content: Mapping[str, Any]) -> CorrelatedNoise:
+        only_fields("law", content, _FIELDS | {"domain"})
+        scale, common, step = (number(content[name]) for name in ("scale", "common", "step"))
+        answers = answers_of_a_draw(content["batch"])
+        return CorrelatedNoise(content["core"], scale, common, answers, step, content["domain"])
+
+
+def correlated(
+    sigma: float,
+    batch: int,
+    *,
+    core: Core = "sphere",
+    changes: Changes | None = None,
+    sensitivity: float = 1.0,
+    step: float | None = None,
+    domain: Domain = "real",
+) -> CorrelatedNoise:
+    """Correlated noise for `batch` answers that one person moves all up or all down: the best of
+    its kind for the standard deviation.
+
+    Guarantees: sampled exactly as judged.
+
+    Args:
+        sigma: Standard deviation of the noise on each answer, in its units.
+        batch: How many answers one draw serves, at least 2.
+        core: "sphere" or "gaussian"; the first needs less ε at the same sigma.
+        changes: What one person can change, `OneSided()` unless given; of that only how many
+            answers are touched matters here.
+        sensitivity: How far one person can move each answer; it only sets the default `step`.
+        step: Its 2^16th part is the pitch of the public lattice of releases.
+        domain: "real", or "integer" for the sphere: rounded to whole numbers.
+
+    Returns:
+        The law of this standard deviation.
+
+    Raises:
+        InvalidParameterError: No law is.
+
+    Example:
+        >>> from leastnoise import OneSided, PrivacyLoss
+        >>> law = correlated(14.13, 40)
+        >>> PrivacyLoss.of(law, 1.0, OneSided()).epsilon(1e-6) <= 1.0
+        True
+    """
+    d = positive_integer("batch", batch)
+    space = OneSided() if changes is None else changes
+    beta = best_common(d, space.touched_of(d))
+    shared = 2.0 * beta + beta * beta * d
+    core = one_of("core", core, ("sphere", "gaussian"))
+    if core == "gaussian":
+        sigma = positive("sigma", sigma)
+        step = step_of_known_law(sigma, sensitivity, step, domain)
+        return CorrelatedNoise(core, sigma / math.sqrt(1.0 + shared), beta, d, step, domain)
+    plain = sphere(sigma, d, sensitivity=sensitivity, step=step, domain=domain)
+    scale = plain.scale / math.sqrt(1.0 + shared)
+    return CorrelatedNoise(core, scale, beta, d, plain.step, domain)
+
+
+def best_common(answers: int, touched: int) -> float:
+    """The β that needs the least noise where one person moves at most `touched` of so many answers,
+    all up or all down."""
+    d, k = answers, touched
+    if k == 1:
+        return 0.0
+
+    def g(x: float) -> float:
+        j = min(max(math.floor(1.0 / (2.0 * x)), 1), k) if x > 0 else k
+        most = max(j - x * j * j, min(j + 1, k) - x * min(j + 1, k) ** 2)
+        return (1.0 - (d - 1.0) * x) / (1.0 - d * x) * most
+
+    ties = [0.0, *(1.0 / (2.0 * j + 1.0) for j in range(k - 1, (d - 1) // 2, -1)), 1.0 / d]
+    best = min(ties[:-1], key=g)
+    at = ties.index(best)
+    pieces = [(ties[i], ties[i + 1]) for i in (at - 1, at) if 0 <= i < len(ties) - 1]
+    x = min([best, *(_least(g, *piece) for piece in pieces)], key=g)
+    a = x / (1.0 - d * x)
+    return (math.sqrt(1.0 + a * d) - 1.0) / d
+
+
+def _least(g: Any, low: float, high: float) -> float:
+    """Where g is least between two ties, where it falls and then rises: by thirds."""
+    high -= 1e-12 * (high - low)
+    for _ in range(100):
+        one, two = low + (high - low) / 3.0, high - (high - low) / 3.0
+        low, high = (low, two) if g(one) < g(two) else (one, high)
+    return 0.5 * (low + high)
