@@ -1,5 +1,5 @@
-"""Correlated noise MZ, M = I + β·11ᵀ, for answers that all move the same way: Z in R^d has a density
-that falls with ‖z‖₂, that of the sphere law or the normal one.
+"""Correlated noise MZ, M = I + β·11ᵀ, for answers that all move the same way: Z in R^d has a
+density that falls with ‖z‖₂, that of the sphere law or the normal one.
 
 **Which distance.** Publishing q + MZ instead of q + v + MZ is, after applying M⁻¹, publishing Z
 instead of Z + M⁻¹v. The worst shift is the one with the largest ‖M⁻¹v‖₂ = √(vᵀΣ⁻¹v), Σ = MMᵀ (see
