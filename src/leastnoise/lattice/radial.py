@@ -146,7 +146,7 @@ class Radial:
         tail for joint laws."""
         if self.dimension == 1:
             return self.pmf(np.arange(self.last + 1))
-        masses = self.extended(self._coordinate_reach)
+        masses = self.extended(self.coordinate_reach)
         k = np.arange(masses.size)
         face = shells.face_share(self.dimension, k)
         inner = np.where(k > 0, masses * (1.0 - face) / np.maximum(2.0 * k - 1.0, 1.0), 0.0)
@@ -154,7 +154,7 @@ class Radial:
         return np.asarray(masses * face * np.where(k > 0, 0.5, 1.0) + farther, dtype=np.float64)
 
     @property
-    def _coordinate_reach(self) -> int:
+    def coordinate_reach(self) -> int:
         """The tail down to 1e-290 of itself, as far as that stays affordable."""
         if self.tail_ratio is None:
             return self.last

@@ -8,9 +8,14 @@ from leastnoise.laws.correlated import CorrelatedNoise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.sphere import BallNoise
 
-LAWS |= {
-    law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, BallNoise, CorrelatedNoise)
+_JOINT = (BallNoise, CorrelatedNoise, LiftedNoise)
+LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, *_JOINT)}
+BODIES |= {
+    None: LatticeNoise,
+    "sphere": BallNoise,
+    "correlated": CorrelatedNoise,
+    "lifted": LiftedNoise,
 }
-BODIES |= {None: LatticeNoise, "sphere": BallNoise, "correlated": CorrelatedNoise}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from numpy.typing import ArrayLike
@@ -171,3 +172,8 @@ def in_range(ratio: float) -> float:
 def usual_rounding(largest: float) -> float:
     """How far a loss of a closed form may be from its exact value."""
     return LOSS_ROUNDING * (1.0 + abs(largest))
+
+
+def unproven_below(loss: Loss) -> Loss:
+    """The same upper bounds without lower ones: for what this loss dominates and may be above."""
+    return loss.changed(lambda table: replace(table, raised=1.0))

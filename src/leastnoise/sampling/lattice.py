@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,37 @@ class LatticeSampler:
                 part = within_bins(part, entropy)
             result[start : start + count] = part.T
         return result.reshape((*shape, d) if tables.faces else shape)
+
+
+@dataclass(frozen=True, eq=False)
+class LiftedSampler:
+    """Draws (X_i + X_0)/2 of a joint law of one answer more on the real line: X is in odd half
+    pitches, so the sums are even."""
+
+    base: LatticeSampler
+
+    is_joint: ClassVar[bool] = True
+
+    @property
+    def dimension(self) -> int:
+        return self.base.dimension - 1
+
+    @property
+    def is_exact(self) -> bool:
+        return self.base.is_exact
+
+    @property
+    def pitch(self) -> Fraction:
+        return self.base.pitch
+
+    @property
+    def unit(self) -> Fraction:
+        return self.base.unit
+
+    def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
+        """Noise in whole half pitches, the answers of one draw along a last axis."""
+        drawn = self.base.integers(shape, entropy)
+        return (drawn[..., 1:] + drawn[..., :1]) >> 1
 
 
 @dataclass(frozen=True, eq=False)
