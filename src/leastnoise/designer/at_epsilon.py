@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from scipy.optimize import brentq
 
-from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.cost import Cost
 from leastnoise.designer import tight
 from leastnoise.designer.calibrate import (
@@ -25,7 +24,7 @@ from leastnoise.designer.calibrate import (
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import LARGEST_RATIO, Request, smallest_ratio
 from leastnoise.designer.result import FoundLaw, Way
-from leastnoise.designer.rivals import plain_cube, rivals
+from leastnoise.designer.rivals import FITTED, known_laws, plain_cube, rivals
 from leastnoise.designer.search import FAILURES, attempted, best_at, independent, judged
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Noise
@@ -243,7 +242,11 @@ def _first_ratio(request: Request, epsilon: float) -> float:
     batch, uses = request.batch, request.compositions * request.touched
 
     def needed(build: Callable[[float], Noise], draws: int, start: float) -> float:
-        return _known_ratio(build, epsilon, request.delta, draws, start)
+        unit = replace(request, sensitivity=1.0, domain="real", step=None)
+        return _known_ratio(build, epsilon, unit, draws, start)
+
+    if request.changes.ranges_of(batch) is None:
+        return _first_of_length(request, needed)
 
     gauss = needed(gaussian, uses, 1.0)
     begin, found = min(gauss, LARGEST_RATIO), [gauss]
@@ -254,7 +257,20 @@ def _first_ratio(request: Request, epsilon: float) -> float:
         cube = partial(plain_cube, batch=batch, sensitivity=1.0, domain="real")
         found.append(needed(cube, request.compositions, begin))
         found.append(needed(partial(sphere, batch=batch), request.compositions, begin))
+    if request.is_lifted:
+        known = known_laws(1.0, batch, "real", request.changes)
+        fitted = [build for name, build, _ in known if name in FITTED]
+        found += [needed(build, request.compositions, begin) for build in fitted]
     return min(max(min(found), request.smallest), LARGEST_RATIO)
+
+
+def _first_of_length(
+    request: Request, needed: Callable[[Callable[[float], Noise], int, float], float]
+) -> float:
+    """The same where only the length of the changes is known."""
+    known = known_laws(1.0, request.batch, "real", request.changes)
+    ratio = min(needed(build, request.compositions, 1.0) for _, build, _ in known)
+    return min(max(ratio, request.smallest), LARGEST_RATIO)
 
 
 def _staircase_ratio(epsilon: float) -> float:
@@ -264,13 +280,13 @@ def _staircase_ratio(epsilon: float) -> float:
 
 
 def _known_ratio(
-    build: Callable[[float], Noise], epsilon: float, delta: float, draws: int, start: float
+    build: Callable[[float], Noise], epsilon: float, unit: Request, draws: int, start: float
 ) -> float:
     """The sigma of a family of laws of unit sensitivity that about reaches `epsilon`; +inf where no
     such law is found."""
 
     def epsilon_of(ratio: float) -> float:
-        return PrivacyLoss.of(build(ratio), 1.0).compose(draws).epsilon(delta)
+        return unit.loss(build(ratio)).compose(draws).epsilon(unit.delta)
 
     try:
         ends = smallest_ratio("real"), LARGEST_RATIO

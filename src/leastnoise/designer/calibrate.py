@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX, Changes
 from leastnoise.errors import LeastNoiseError
 from leastnoise.laws.base import Noise
 
@@ -121,12 +122,13 @@ def least_sigma(
     delta: float,
     draws: int,
     start: float | None = None,
+    changes: Changes = BOX,
 ) -> float | None:
     """The least standard deviation in the bracket at which `draws` draws of a family are certified
     at `epsilon`; None where there is none, or no law."""
 
     def epsilon_of(sigma: float) -> float:
-        return PrivacyLoss.of(build(sigma), sensitivity).compose(draws).epsilon(delta)
+        return PrivacyLoss.of(build(sigma), sensitivity, changes).compose(draws).epsilon(delta)
 
     try:
         return least_scale(epsilon_of, epsilon, bracket, start=start, tolerance=_CLOSE)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from leastnoise.changes import BOX
 from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.design import design
 from leastnoise.designer.result import Design
@@ -72,7 +73,8 @@ def _needed(best: Design, domain: Domain) -> dict[str, float | None]:
             delta=best.delta,
             draws=best.compositions * uses,
             start=best.sigma,
+            changes=best.changes if uses == 1 or best.batch == 1 else BOX,
         )
-        for name, build, uses in known_laws(best.sensitivity, best.batch, domain, best.touched)
+        for name, build, uses in known_laws(best.sensitivity, best.batch, domain, best.changes)
         if name in best.rivals and name != best.origin
     }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import Changes
 from leastnoise.cost import Cost
 from leastnoise.designer.at_epsilon import at_epsilon
 from leastnoise.designer.lattice_law import certified
@@ -32,14 +32,16 @@ def design(
     renyi_order: float | None = None,
     step: float | None = None,
     touched: int | None = None,
+    changes: Changes | None = None,
 ) -> Design:
     """The noise that gives the least ε at a given `sigma`, or the least `sigma` at a given
     `epsilon`.
 
     A batch may have one sensitivity for each answer: the noise is then designed for the largest, at
-    which `sigma` holds, and is multiplied by `Design.scales`. If one person can change at most
-    `touched` of the answers, independent noise costs that many compositions and competes with joint
-    noise.
+    which `sigma` holds, and is multiplied by `Design.scales`. What one person can change is smaller
+    than the box of all changes more often than not: `changes` says so, and the noise is fitted to
+    it. If one person can change at most `touched` of the answers, independent noise costs that many
+    compositions and competes with joint noise.
 
     Args:
         delta: Probability with which the guarantee may fail, in (0, 1), over all releases; far
@@ -62,6 +64,8 @@ def design(
         step: The step of the lattice, in the units of the answers, which must divide the
             sensitivity; by default fine enough.
         touched: How many answers of a batch one person can change; by default all.
+        changes: Which vectors of changes one person can make, in sensitivities: `Box()`, any signs,
+            `OneSided()`, all up or all down, or `Euclidean(radius)`; by default the box.
 
     Returns:
         The best law found, its certified ε, what the rivals need, and the proofs; see `Design`.
@@ -77,6 +81,9 @@ def design(
         >>> best.epsilon < 1.6185 < best.rivals["Gaussian"]
         True
         >>> design(delta=1e-6, epsilon=1.0, batch=10).sigma < 6.64
+        True
+        >>> from leastnoise import OneSided
+        >>> design(delta=1e-6, epsilon=1.0, batch=10, changes=OneSided()).sigma < 5.11
         True
     """
     if (sigma is None) == (epsilon is None):
@@ -94,6 +101,7 @@ def design(
         renyi_order=renyi_order,
         step=step,
         touched=touched,
+        changes=changes,
     )
     if sigma is None:
         sigma, best, named = at_epsilon(request, positive("epsilon", epsilon))
@@ -112,8 +120,8 @@ def _as_design(
     request: Request, sigma: float, found: FoundLaw, named: Mapping[str, FoundLaw]
 ) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
-    loss = PrivacyLoss.of(found.noise, request.sensitivity)
-    bounds = loss.compose(request.compositions * found.uses).epsilon_bounds(request.delta)
+    loss = request.loss(found.noise).compose(request.compositions * found.uses)
+    bounds = loss.epsilon_bounds(request.delta)
     optimum = None if found.on_lattice is None else certified(found.on_lattice.optimum)
     lattice = None if optimum is None else discretisation_cost(optimum)
     rivals = sorted(named.items(), key=lambda item: item[1].epsilon)
@@ -128,6 +136,7 @@ def _as_design(
         compositions=request.compositions,
         batch=request.batch,
         touched=request.touched,
+        changes=request.changes,
         objective=request.objective,
         origin=found.name,
         renyi_order=None if optimum is None else optimum.problem.order,

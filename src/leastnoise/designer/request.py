@@ -9,11 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX, Box, Changes, OneSided, checked_changes
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
+    UnsupportedError,
     at_least,
     one_of,
     open_unit,
@@ -30,8 +33,9 @@ from leastnoise.lattice.resolution import (
 )
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import shift_in_steps, step_of
-from leastnoise.laws.base import Domain
+from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.solver.budget import LatticeBudget
 from leastnoise.solver.problem import RenyiProblem, renyi_problem
 from leastnoise.solver.staircase import best_staircase
@@ -62,14 +66,14 @@ def smallest_ratio(domain: Domain) -> float:
 class Request:
     """A design problem in the user's units, checked; see `design` for the meaning of each field.
 
-    `sensitivity` is the largest of `sensitivities`, `touched` at most `batch`.
+    `sensitivity` is the largest of `sensitivities`; `changes` are those of `batch` answers.
     """
 
     delta: float
     sensitivity: float
     compositions: int
     batch: int
-    touched: int
+    changes: Changes
     sensitivities: tuple[float, ...]
     domain: Domain
     cost: Cost
@@ -90,6 +94,7 @@ class Request:
         renyi_order: float | None = None,
         step: float | None = None,
         touched: int | None = None,
+        changes: Changes | None = None,
     ) -> Request:
         """The request, or an InvalidParameterError that says what is wrong with it."""
         cost = _checked_cost(cost)
@@ -100,7 +105,7 @@ class Request:
             sensitivity=max(sensitivities),
             compositions=positive_integer("compositions", compositions),
             batch=batch,
-            touched=batch if touched is None else min(positive_integer("touched", touched), batch),
+            changes=_checked_changes(changes, touched, batch, objective),
             sensitivities=sensitivities,
             domain=one_of("domain", domain, ("real", "integer")),
             cost=cost,
@@ -167,15 +172,35 @@ class Request:
             )
         return sigma
 
+    @property
+    def touched(self) -> int:
+        """How many answers of a batch one person can change."""
+        return self.changes.touched_of(self.batch)
+
+    def loss(self, noise: Noise) -> PrivacyLoss:
+        """The loss of one draw of a law: for the whole batch, or for one of its answers."""
+        changes = self.changes if noise.dimension == self.batch else BOX
+        return PrivacyLoss.of(noise, self.sensitivity, changes)
+
     def one_answer(self) -> Request:
         """What one answer of a batch with independent noise asks for: all draws that one person is
         seen in compose."""
         draws = self.compositions * self.touched
-        return replace(self, batch=1, touched=1, compositions=draws)
+        return replace(self, batch=1, changes=BOX, compositions=draws)
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether our own law is looked for with a hidden count (`laws.lifted`): all answers move
+        the same way, and what is limited is the variance."""
+        is_plain = self.domain == "real" and self.cost.exponent == 2.0
+        return self.batch > 1 and isinstance(self.changes, OneSided) and is_plain
 
     def on_lattice(self, sigma: float, shift: int | None = None) -> LatticeRequest:
         """The request at one sigma in lattice units; `shift` is how many steps a sensitivity has
         where that is known."""
+        if self.is_lifted:
+            above = replace(self, batch=self.batch + 1, changes=BOX)
+            return replace(above.on_lattice(math.sqrt(2.0) * sigma, shift), is_lifted=True)
         s, cost = self.sensitivity, self.cost
         budget = cost.of(sigma)
         if not budget > 0.0:
@@ -239,6 +264,7 @@ class LatticeRequest:
         block: Integers to a bin (`lattice.resolution.block_size`).
         rounded_to: The cost and its budget on the integers, where the law is one of the real line
             that is rounded (`whole_numbers`).
+        is_lifted: Whether the law is one with a hidden count, of one answer less.
     """
 
     dimension: int
@@ -252,6 +278,7 @@ class LatticeRequest:
     step: float = 1.0
     block: int = 1
     rounded_to: tuple[Cost, float] | None = None
+    is_lifted: bool = False
 
     def problem(self, order: float, *, monotone: bool = True) -> RenyiProblem:
         """The Rényi program of one order."""
@@ -265,12 +292,14 @@ class LatticeRequest:
             monotone=monotone,
         )
 
-    def noise(self, log_h: Floats, tail_ratio: float | None) -> LatticeNoise:
+    def noise(self, log_h: Floats, tail_ratio: float | None) -> Noise:
         """A law of the lattice in the user's units."""
         log_h, ratio = in_integers(log_h, tail_ratio, self.block)
         law = LatticeNoise.from_log_weights(
             log_h, ratio, step=self.step, domain=self.domain, dimension=self.dimension
         )
+        if self.is_lifted:
+            return LiftedNoise(law)
         if self.rounded_to is None:
             return law
         return whole_numbers.rounded(law, *self.rounded_to)
@@ -283,6 +312,30 @@ def _checked_cost(cost: Cost | None) -> Cost:
             "cost", cost, "to be a Cost, such as leastnoise.cost.absolute()"
         )
     return cost
+
+
+def _checked_changes(
+    changes: Changes | None, touched: int | None, batch: int, objective: str
+) -> Changes:
+    """The space of changes, with `touched` where that is given beside it."""
+    found = checked_changes(changes, batch)
+    if touched is not None:
+        touched = positive_integer("touched", touched)
+        if found.touched_of(batch) < batch or not isinstance(found, (Box, OneSided)):
+            raise InvalidParameterError(
+                "touched",
+                touched,
+                f"to be left out beside changes={found!r}, which says it already",
+            )
+        found = replace(found, touched=touched).fitted(batch)
+    if isinstance(found, OneSided) and found.ranges is not None:
+        raise UnsupportedError(
+            "Noise is designed for answers that move alike: leave out the ranges of "
+            f"changes={found!r}, which then are within (0, 1), or declare Box()."
+        )
+    if objective == "renyi" and not isinstance(found, Box):
+        raise InvalidParameterError("objective", objective, f'to be "tight" with changes={found!r}')
+    return found
 
 
 def _checked_batch(batch: int) -> int:

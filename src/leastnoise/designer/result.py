@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from leastnoise.artefact.artefact import Artefact, certify
 from leastnoise.artefact.exact import as_drawn
+from leastnoise.changes import BOX, Changes
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import Objective
 from leastnoise.errors import UnsupportedError
@@ -77,6 +78,7 @@ class Design:
         compositions: Releases that the guarantee covers.
         batch: Answers a release.
         touched: How many answers of a batch one person can change.
+        changes: Which vectors of changes the guarantee covers, in sensitivities.
         objective: "tight" (least certified ε) or "renyi" (least Rényi divergence).
         origin: "optimised", or the name of the known law that could not be beaten.
         renyi_order: Order α of the Rényi program that the law started from; None for a known law.
@@ -110,6 +112,7 @@ class Design:
     compositions: int
     batch: int
     touched: int
+    changes: Changes
     objective: Objective
     origin: str
     renyi_order: float | None
@@ -170,13 +173,14 @@ class Design:
         judged anew.
 
         Raises:
-            UnsupportedError: the best law is the sphere, which needs no lattice.
+            UnsupportedError: the best law is the sphere, which needs no lattice, or another that is
+                not one of shells.
         """
         law = lattice_form(self.noise, self.sensitivity)
         if not isinstance(law, LatticeNoise):
             raise UnsupportedError(
-                "The best law here is the sphere, which is drawn exactly without integer weights: "
-                "use its sample and release."
+                "The best law here is not one of shells on a lattice: draw from "
+                "leastnoise.designer.result.artefact_of(design).noise, which is exact."
             )
         return law
 
@@ -189,6 +193,11 @@ class Design:
             f"  body        {self.reason}",
             f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)} "
             f"(exact value above {below(self.epsilon_lower, 6)})",
+            *(
+                []
+                if self.changes == BOX
+                else [f"  condition   {self.changes.sentence(self.batch)}"]
+            ),
             f"  accuracy    standard deviation {self.noise.std:.6g}, ± "
             f"{above(self.noise.interval(0.95))} at 95 % from noise alone",
         ]
@@ -228,8 +237,8 @@ class Design:
             "± at 95 %": above(noise.interval(0.95)),
             "use": f"{self.compositions} release(s) of {self.batch} answer(s), sensitivity {span}",
         }
-        if self.touched < self.batch:  # a condition of the guarantee
-            rows["one person changes"] = f"at most {self.touched} of {self.batch} answers"
+        if self.changes != BOX:  # a condition of the guarantee
+            rows["condition"] = self.changes.sentence(self.batch)
         if self.gap is not None and self.renyi_order is not None:
             rows["certificate"] = (
                 f"order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}"

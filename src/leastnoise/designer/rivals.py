@@ -8,7 +8,7 @@ from functools import cache
 
 from scipy import optimize
 
-from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
@@ -19,7 +19,9 @@ from leastnoise.lattice.resolution import FINE, WIDE, WIDE_STAIRS, bins_of_desig
 from leastnoise.lattice.steps import step_of
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.laws.correlated import Core, correlated, normal
 from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.sphere import sphere
 from leastnoise.solver.staircase import staircase
 
@@ -33,12 +35,12 @@ _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 def rivals(request: Request, sigma: float, only: str | None = None) -> list[FoundLaw]:
     """Every known law that can be built at this cost, best first; or the named one `only`."""
     found, s, domain = [], request.sensitivity, request.domain
-    for name, build, uses in known_laws(s, request.batch, domain, request.touched):
+    for name, build, uses in known_laws(s, request.batch, domain, request.changes):
         if only not in (None, name) or sigma < _LEAST.get(name, 0.0) * s:
             continue
         try:
             noise = _at_cost(name, build, sigma, s, domain, request.cost)
-            loss = PrivacyLoss.of(noise, s).compose(request.compositions * uses)
+            loss = request.loss(noise).compose(request.compositions * uses)
             epsilon = loss.epsilon(request.delta)
             found.append(FoundLaw(name, noise, uses, epsilon, _again(request, name)))
         except (LeastNoiseError, ArithmeticError, ValueError):
@@ -84,14 +86,20 @@ def _staircase(
     return staircase(sigma, sensitivity=sensitivity, domain=domain, step=step, cost=cost)
 
 
+FITTED = ("correlated sphere", "lifted cube")  # to answers that all move the same way
+KnownLaw = tuple[str, Callable[[float], Noise], int]
+
+
 def known_laws(
-    sensitivity: float, batch: int, domain: Domain, touched: int | None = None
-) -> list[tuple[str, Callable[[float], Noise], int]]:
+    sensitivity: float, batch: int, domain: Domain, changes: Changes = BOX
+) -> list[KnownLaw]:
     """(name, builder from a standard deviation, draws of one release that one person can influence)
     of every known law."""
-    s, single = sensitivity, batch if touched is None else min(touched, batch)
+    if changes.ranges_of(batch) is None:
+        return _of_length(sensitivity, batch, domain)
+    s, single = sensitivity, changes.touched_of(batch)
     kind, is_whole = ("discrete ", True) if domain == "integer" else ("", False)
-    line: list[tuple[str, Callable[[float], Noise], int]] = [
+    line: list[KnownLaw] = [
         (f"{kind}Gaussian", classic.discrete_gaussian if is_whole else classic.gaussian, single),
         (f"{kind}Laplace", classic.discrete_laplace if is_whole else classic.laplace, single),
         (f"{kind}Staircase", lambda sigma: _staircase(sigma, s, domain), single),
@@ -100,7 +108,38 @@ def known_laws(
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
+        if isinstance(changes, OneSided):
+            line += _one_sided(s, batch, domain, changes)
     return line
+
+
+def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[KnownLaw]:
+    """Known joint laws for answers that all move the same way."""
+
+    def build(core: Core) -> Callable[[float], Noise]:
+        return lambda sigma: correlated(
+            sigma, batch, core=core, changes=changes, sensitivity=s, domain=domain
+        )
+
+    def lifted(sigma: float) -> Noise:
+        return LiftedNoise(plain_cube(math.sqrt(2.0) * sigma, batch + 1, s, domain))
+
+    found: list[KnownLaw] = [("correlated sphere", build("sphere"), 1)]
+    if domain == "real":
+        found += [("correlated Gaussian", build("gaussian"), 1), ("lifted cube", lifted, 1)]
+    return found
+
+
+def _of_length(s: float, batch: int, domain: Domain) -> list[KnownLaw]:
+    """Known laws for changes of a bounded length: rounding to whole numbers would add √d to it."""
+    if domain == "integer":
+        return []
+    if batch == 1:
+        return [("Gaussian", classic.gaussian, 1), ("Laplace", classic.laplace, 1)]
+    return [
+        ("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1),
+        ("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1),
+    ]
 
 
 def plain_cube(sigma: float, batch: int, sensitivity: float, domain: Domain) -> LatticeNoise:

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import Box, OneSided
 from leastnoise.designer import moments, tight
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import LatticeRequest, Request
@@ -77,7 +77,8 @@ def _preferred(found: Sequence[FoundLaw], request: Request, most: float) -> Foun
 
 def _failures(law: FoundLaw, request: Request) -> float:
     """The probability of unbounded loss over the whole use."""
-    return request.compositions * law.uses * law.noise.loss(request.sensitivity).infinite
+    ((loss, _),) = request.loss(law.noise).parts
+    return request.compositions * law.uses * loss.infinite
 
 
 def _independent(
@@ -135,6 +136,8 @@ def _optimised(
             f"Expected sigma={sigma!r} of joint noise to be at least "
             f"{request.smallest_joint:g} sensitivities."
         )
+    if not isinstance(request.changes, (Box, OneSided)):
+        raise DesignError("Only the sphere and Gaussian noise are fitted to a length of changes.")
     before = None if near is None else near.on_lattice
     asked = request.on_lattice(sigma, None if before is None else before.problem.shift)
     moments_value = None
@@ -154,7 +157,7 @@ def judged(
     """The law judged as it stands: the search's own ε may differ in the last digits, and a tie with
     a rival is decided by them."""
     noise = asked.noise(law.log_h, law.tail_ratio)
-    loss = PrivacyLoss.of(noise, request.sensitivity).compose(request.compositions)
+    loss = request.loss(noise).compose(request.compositions)
 
     def again(sigma: float, near: FoundLaw | None) -> FoundLaw:
         return attempted(request, sigma, near)

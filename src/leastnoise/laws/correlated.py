@@ -279,6 +279,28 @@ def correlated(
     return CorrelatedNoise(core, scale, beta, d, plain.step, domain)
 
 
+def normal(
+    sigma: float, batch: int, *, sensitivity: float = 1.0, step: float | None = None
+) -> CorrelatedNoise:
+    """Independent normal noise on `batch` answers as one draw: judged by the length of the changes,
+    and drawn exactly.
+
+    Args:
+        sigma: Standard deviation of the noise on each answer, in its units.
+        batch: How many answers one draw serves, at least 2.
+        sensitivity: How far one person can move each answer; it only sets the default `step`.
+        step: Its 2^16th part is the pitch of the public lattice of releases.
+
+    Returns:
+        The law of this standard deviation.
+
+    Raises:
+        InvalidParameterError: No law is.
+    """
+    step = step_of_known_law(positive("sigma", sigma), sensitivity, step, "real")
+    return CorrelatedNoise("gaussian", sigma, 0.0, batch, step)
+
+
 def best_common(answers: int, touched: int) -> float:
     """The β that needs the least noise where one person moves at most `touched` of so many answers,
     all up or all down."""

@@ -9,7 +9,7 @@ line: q + v + AX = q + A(X + y) with A(x_0, x) = (x_i + x_0)/2, y_0 = s and y_i 
 publishing q + AX is a function of X shifted by a vector of the box. Removing a person is −y. ∎
 
 On the public lattice of pitch p, where s is M pitches, v_i is a whole number of them from 0 to M,
-so y is one from −M to M: what the cube law is judged for. X is drawn in odd half pitches, so the sum
+so y is one from −M to M: what the cube law is judged for. X is drawn in odd half pitches, so
 X_i + X_0 is a whole number of pitches and every output a whole number of half pitches.
 
 The bound is one of the cube law on d + 1 answers of which only d combinations are published, so it
