@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import overload
 
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
@@ -21,7 +22,7 @@ from leastnoise.errors import (
     positive_integer,
 )
 from leastnoise.lattice.steps import shift_in_steps
-from leastnoise.laws.base import Noise, without_lattice
+from leastnoise.laws.base import Noise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.sampling.weights import BITS, PLAIN_TAIL, integer_weights, rounded_weights
 
@@ -37,6 +38,30 @@ def rounded(
     return LatticeNoise(masses, None, noise.step, noise.domain, noise.dimension)
 
 
+@overload
+def exact(
+    noise: LatticeNoise,
+    *,
+    delta: float,
+    sensitivity: float = ...,
+    compositions: int = ...,
+    bits: int | None = ...,
+    tolerance: float = ...,
+) -> LatticeNoise: ...
+
+
+@overload
+def exact(
+    noise: Noise,
+    *,
+    delta: float,
+    sensitivity: float = ...,
+    compositions: int = ...,
+    bits: int | None = ...,
+    tolerance: float = ...,
+) -> Noise: ...
+
+
 def exact(
     noise: Noise,
     *,
@@ -45,14 +70,15 @@ def exact(
     compositions: int = 1,
     bits: int | None = None,
     tolerance: float = 1e-6,
-) -> LatticeNoise:
+) -> Noise:
     """The law of `noise` with integer weights: the one to judge, save and sample.
 
     64 bits a draw where they are enough, else 128: `bits=None` takes the first whose judged
     ε is within `tolerance` of the ε of `noise` for `compositions` releases at `delta`.
 
     Args:
-        noise: A law on a lattice, such as `Design.lattice_noise()` gives.
+        noise: A law on a lattice, such as `Design.lattice_noise()` gives, or one that is drawn by
+            such a law, with a hidden count.
         delta: The δ of the guarantee, in (0, 1).
         sensitivity: How far one person moves each answer, in the units of the answers.
         compositions: How many releases are made with the law.
@@ -77,17 +103,19 @@ def exact(
         >>> law.tail_ratio is None and law.variance <= 9.0 * (1.0 + 1e-12)
         True
     """
-    if not isinstance(noise, LatticeNoise):
-        raise without_lattice(noise)
     delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
     sensitivity, tolerance = at_least("sensitivity", sensitivity), positive("tolerance", tolerance)
     if bits is not None and bits not in BITS:
         raise InvalidParameterError("bits", bits, "to be 64, 128 or None")
-    already = integer_weights(noise)
-    if already is not None and bits in (None, already.bits):
-        return noise
     use = _JudgedUse(delta, sensitivity, n)
-    return _first_as_good(noise, BITS if bits is None else (bits,), use, tolerance)
+
+    def weighted(law: LatticeNoise) -> LatticeNoise:
+        already = integer_weights(law)
+        if already is not None and bits in (None, already.bits):
+            return law
+        return _first_as_good(law, BITS if bits is None else (bits,), use, tolerance)
+
+    return noise.with_weights(weighted)
 
 
 @dataclass(frozen=True)

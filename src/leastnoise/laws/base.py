@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from os import PathLike
@@ -203,6 +203,20 @@ class Noise(ABC):
 
     def sampler(self) -> Sampler:
         """How the law is drawn, or an UnsupportedError."""
+        raise without_lattice(self)
+
+    def with_weights(self, weighted: Callable[[Any], Any]) -> Noise:
+        """The law with integer weights, where it is drawn by shells of a lattice.
+
+        Args:
+            weighted: Gives a `LatticeNoise` integer weights.
+
+        Returns:
+            The law that is drawn.
+
+        Raises:
+            UnsupportedError: The law has no shells to be weighted.
+        """
         raise without_lattice(self)
 
     def describe(self) -> dict[str, Any]:
