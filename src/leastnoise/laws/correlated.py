@@ -318,11 +318,8 @@ def gaussian_reach(answers: int, changes: Changes) -> float:
     the best normal noise for the space: μ² = this/σ² of one draw."""
     if not changes.is_one_sided:
         return float(changes.squared_length(answers))
-    law = CorrelatedNoise(
-        "gaussian", 1.0, best_common(answers, changes.touched_of(answers)), answers
-    )
-    ((loss, _),) = ((law.loss(1.0, changes), 1),)
-    return float(loss.normal_variance or math.nan) * law.variance
+    law = correlated(1.0, answers, core="gaussian", changes=changes)
+    return float(law.loss(1.0, changes).normal_variance or math.nan)
 
 
 def _least(g: Any, low: float, high: float) -> float:
