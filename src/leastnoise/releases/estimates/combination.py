@@ -102,15 +102,14 @@ def _noise(made: Mechanism, form: Mapping[int, float]) -> tuple[float, float]:
     variance = 0.0
     for draw in made.draws:
         law = made.laws[draw.law].noise
-        shares = np.zeros(law.dimension)
-        shares[: len(draw.entries)] = [form.get(entry, 0.0) for entry in draw.entries]
-        if np.any(shares):
-            variance += law.variance_of(shares)
+        parts = np.zeros(law.dimension)
+        parts[: len(draw.entries)] = [form.get(entry, 0.0) for entry in draw.entries]
+        if np.any(parts):
+            variance += law.variance_of(parts)
     entries = list(form)
-    moved = [
-        noise / worth(made, i) for noise, i in zip(trials.noise(entries), entries, strict=True)
-    ]
-    together = np.sum([form[i] * noise for i, noise in zip(entries, moved, strict=True)], axis=0)
+    shares = [form[entry] / worth(made, entry) for entry in entries]
+    moved = zip(shares, trials.noise(entries), strict=True)
+    together = np.sum([share * noise for share, noise in moved], axis=0)
     return math.sqrt(variance), float(np.quantile(np.abs(together), CONFIDENCE))
 
 
