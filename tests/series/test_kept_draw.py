@@ -738,6 +738,8 @@ SECRET = 918273645
         iter([SECRET]),
         [SECRET] * 7,
         np.array(str(SECRET)),
+        np.timedelta64(SECRET, "s"),
+        np.timedelta64(SECRET, "ns"),
     ],
     ids=lambda value: type(value).__name__,
 )
