@@ -83,6 +83,9 @@ def needed(plan: Plan | str | PathLike[str], *, checks: bool = False) -> int:
     Returns:
         The number: one for each count, sum and group.
 
+    Raises:
+        PlanError: The plan is none.
+
     Example:
         >>> from leastnoise import Plan, Statistic
         >>> asked = (Statistic("count"), Statistic("count", group_by={"ward": ("north", "south")}))
