@@ -12,7 +12,6 @@ import random
 import shutil
 import sqlite3
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
@@ -134,10 +133,7 @@ class Counted(InsecureSeededEntropy):
         return super().take(count)
 
 
-class Now:
-    @staticmethod
-    def now(zone):
-        return datetime(2025, 1, 1, tzinfo=UTC)
+NOW = "2025-01-01T00:00:00+00:00"
 
 
 def observed(folder, number, forced):
@@ -164,8 +160,8 @@ def observed(folder, number, forced):
         patched.setattr(run, "_noisy", noisy_or_forced)
         patched.setattr(run, "chosen", lambda entropy, not_private: source)
         patched.setattr(run, "mechanism", designed)
-        patched.setattr(run, "datetime", Now)
-        patched.setattr(event_log, "now", lambda: "2025-01-01T00:00:00+00:00")
+        patched.setattr(run, "now", lambda: NOW)
+        patched.setattr(event_log, "now", lambda: NOW)
         done = CliRunner().invoke(main, words, prog_name="leastnoise")
     connection = sqlite3.connect(folder / "budget.ledger")
     events = connection.execute("SELECT * FROM events ORDER BY id").fetchall()
