@@ -23,17 +23,22 @@ from leastnoise.errors import (
     LedgerError,
     MissingExtraError,
     SeriesError,
+    UnsupportedError,
 )
 from leastnoise.files import locking
 from leastnoise.files.canonical import canonical
+from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.ledger import Spend
+from leastnoise.releases.noise.search import SampledLaw
+from leastnoise.sampling.entropy import OperatingSystemEntropy
 from leastnoise.series import inode, kept_draw, slots
 from leastnoise.series.kept_draw import KeptDraw
-from leastnoise.series.opening import open_series
+from leastnoise.series.opening import new_series, open_series
 from leastnoise.series.slots import SLOT, USED, Cipher, known_cipher, new_cipher
 from series.cheap import (
     BUDGET,
     DATASET,
+    UNIT,
     charged_series,
     cheap_series,
     header_of,
@@ -685,6 +690,15 @@ def test_a_header_changed_with_its_digest_loses_all_numbers(path):
     refused_untouched(path, "0 of its 6 answers left")
     with pytest.raises(SeriesError, match="another series"):
         series.answer(0, 1)
+
+
+def test_a_file_with_a_law_that_rises_answers_nothing(tmp_path):
+    """Nobody opens such a series; somebody may write its file."""
+    rising = LatticeNoise([8 / 64, 8 / 64, 48 / 64], None, domain="integer", dimension=2)
+    drawn = SampledLaw(rising, 1, "for tests")
+    given = {"unit": UNIT, "source": OperatingSystemEntropy()}
+    new_series(tmp_path / "a.series", 2, drawn, 1.0, 1e-6, **given)
+    refused_untouched(tmp_path / "a.series", "convex", UnsupportedError)
 
 
 def test_damaged_files_are_one_sentence(path):
