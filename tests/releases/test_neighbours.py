@@ -311,7 +311,7 @@ def in_spark():
 
 
 @pytest.mark.parametrize("kind", PLANS)
-@pytest.mark.parametrize("pairs", [4, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [3, pytest.param(50, marks=pytest.mark.long)])
 def test_neighbours_on_duckdb(kind, pairs, tmp_path):
     with in_duckdb(tmp_path) as (source, put):
         compare(tmp_path, kind, source, put, pairs, seed=1)
@@ -339,7 +339,7 @@ def test_neighbours_in_files(kind, ending, pairs, tmp_path):
 
 
 @pytest.mark.parametrize("kind", PLANS)
-@pytest.mark.parametrize("pairs", [3, pytest.param(35, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [2, pytest.param(35, marks=pytest.mark.long)])
 def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):
     compare(tmp_path, kind, *in_postgres, pairs, seed=2)
 
@@ -348,6 +348,6 @@ def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-@pytest.mark.parametrize("pairs", [2, pytest.param(15, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [1, pytest.param(15, marks=pytest.mark.long)])
 def test_neighbours_on_spark(kind, pairs, in_spark, tmp_path):
     compare(tmp_path, kind, *in_spark, pairs, seed=3)
