@@ -1,5 +1,5 @@
-"""Wrong versions of the judge, the sampler and the sensitivities: each line of code here protects
-somebody, and a test must say so.
+"""Wrong versions of the judge, the sampler, the sensitivities and the series: each line of code
+here protects somebody, and a test must say so.
 
 A mutant is a small change that makes a guarantee wrong, or what is sampled differ from what was
 judged, in a way that still looks like an answer. `python -m benchmarks mutants` applies them one by
@@ -828,5 +828,140 @@ MUTANTS: list[Mutant] = [
         "accountant/test_edges.py accountant/test_enclosure.py accountant/test_attacks.py "
         "accountant/test_composition.py",
         ("value - given_up - n * _RAISED - raised", "value + given_up", "the lower bound is none"),
+    ),
+    *_in(
+        "series/slots.py",
+        "series/test_kept_draw.py",
+        (
+            "return slot[-_CHECK:] == _checksum(slot[:-_CHECK], place)",
+            "return any(slot)",
+            "a number that was half erased is used",
+        ),
+        ('"n": 1 << 17', '"n": 1 << 10', "a passphrase is guessed a hundred times faster"),
+    ),
+    *_in(
+        "series/kept_draw.py",
+        "series/test_kept_draw.py",
+        (
+            "zeros = USED * (taking.used - begin)",
+            "zeros = USED * (taking.used - begin - 1)",
+            "the last number that is used stays in the file",
+        ),
+        (
+            "        sync(handle)\n        if _read_at(",
+            "        if _read_at(",
+            "a number is used before it is erased on the disk",
+        ),
+        (
+            "if _read_at(handle, len(zeros), at) != zeros:",
+            "if False:",
+            "a number is used although it was not erased",
+        ),
+        (
+            "with counting(taking):\n                self._erase",
+            "if True:\n                self._erase",
+            "the ledger does not count",
+        ),
+        (
+            "if used < (noted(handle) or 0):",
+            "if False:",
+            "a backup written over the file answers again",
+        ),
+        (
+            'if identity(handle) != header.get("inode") or not is_noted:',
+            "if not is_noted:",
+            "a copy answers",
+        ),
+        ("if found.st_mode & 0o077:", "if found.st_mode & 0o007:", "a group may read the file"),
+        ("if found.st_uid != os.geteuid():", "if False:", "the file is another user's"),
+        (
+            "            _check_owner(handle, self.path)\n",
+            "",
+            "others may read the file once it is open",
+        ),
+    ),
+    *_in(
+        "files/locking.py",
+        "series/test_kept_draw.py",
+        ("fcntl.LOCK_EX", "fcntl.LOCK_SH", "two processes get the same number"),
+        (", 0o600)", ", 0o644)", "others can read a new file"),
+    ),
+    *_in(
+        "series/series.py",
+        "series/test_series.py series/test_kept_draw.py",
+        (
+            "_place(one, self._pitch * s) for",
+            "_place(one, self._pitch) for",
+            "values lie on the lattice of another sensitivity",
+        ),
+        ("(self._unit * scale)", "self._unit", "noise does not grow with the sensitivity"),
+        (
+            "any(one != 1.0 for one in scales)",
+            "any(one < 1.0 for one in scales)",
+            "whole numbers that one person moves by more than the noise is for",
+        ),
+        (
+            'if self._kept.header["charged"] and self._ledger is None:',
+            "if False:",
+            "a series that was charged answers where nothing counts",
+        ),
+    ),
+    *_in(
+        "series/law.py",
+        "series/test_series.py series/test_theorem.py",
+        (
+            "if law.dimension > 1 and not law.has_convex_levels:",
+            "if False:",
+            "questions that depend on answers learn more than was judged",
+        ),
+    ),
+    *_in(
+        "laws/lattice.py",
+        "series/test_theorem.py",
+        ("return corner_is_worst(self)", "return True", "a law that rises passes for convex"),
+    ),
+    *_in(
+        "series/opening.py",
+        "series/test_kept_draw.py series/test_series.py",
+        (
+            "spends = [Spend(law.noise, 1.0, law.uses)]",
+            "spends = [Spend(law.noise, 1.0, 1)]",
+            "one draw is charged for many",
+        ),
+        (
+            "        _check_charged(charged, header, law)\n",
+            "",
+            "a ledger that was charged for something else pays",
+        ),
+        ("    check_convex(law)\n", "", "a file brings a law that was never judged for it"),
+        (
+            'if not 0 < header["questions"] <= header["draws"] * law.dimension:',
+            "if False:",
+            "a file gives more answers than were drawn for",
+        ),
+    ),
+    *_in(
+        "series/plans.py",
+        "series/test_series.py",
+        ("if unit != series.unit:", "if False:", "a plan protects others than the series"),
+        (
+            'if law.domain == "integer" and any(',
+            "if False and any(",
+            "sums get noise for counts",
+        ),
+        (
+            "if series.dataset is not None and series.dataset != named:",
+            "if False:",
+            "another data set answers at the cost of this one",
+        ),
+    ),
+    *_in(
+        "ledger/ledger.py",
+        "series/test_kept_draw.py ledger/test_series_events.py",
+        (
+            "_check_copy(entry, accounts.unused.get(number), first, left)",
+            "pass",
+            "two copies of a series that race give the same number",
+        ),
     ),
 ]

@@ -103,14 +103,22 @@ class Release(ReleaseRecord):
         }
 
     def to_pandas(self) -> Any:
-        """The numbers as a pandas frame; `attrs` have the guarantee and what to read first."""
+        """The numbers as a pandas frame; `attrs` have the guarantee and what to read first.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
         frame = extra("pandas", "tables").DataFrame(_records(self))
         frame.attrs.update(_attached(self))
         return frame
 
     def to_arrow(self) -> Any:
         """The numbers as an Arrow table; the metadata of its schema have the guarantee and what to
-        read first."""
+        read first.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+        """
         listed = _records(self)
         made = extra("pyarrow", "tables").Table.from_pylist(listed, schema=_schema(listed[0]))
         return made.replace_schema_metadata(
@@ -125,6 +133,9 @@ class Release(ReleaseRecord):
 
         Returns:
             The text that is written.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         return _written(json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n", path)
 
@@ -136,6 +147,9 @@ class Release(ReleaseRecord):
 
         Returns:
             The text that is written.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         return _written(csv_text(_cells(self)), path)
 
@@ -144,6 +158,10 @@ class Release(ReleaseRecord):
 
         Args:
             path: The file to write, whole or not at all.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OSError: The file cannot be written.
         """
         parquet = extra("pyarrow.parquet", "tables")
         content = io.BytesIO()
@@ -158,6 +176,9 @@ class Release(ReleaseRecord):
 
         Returns:
             The text that is written.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         return _written(html_report(self), path)
 
