@@ -12,7 +12,7 @@ from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedErr
 
 # variance of one answer at ε = 1, δ = 1e-6: for changes of any signs, and all up or all down
 VARIANCES = {
-    2: (3.994, 3.3292),
+    2: (3.9711, 3.3292),
     5: (14.002, 9.3337),
     10: (44.002, 26.002),
     20: (154.02, 84.338),

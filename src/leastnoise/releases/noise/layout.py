@@ -87,6 +87,8 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     made = [_layout("joint", asked_jointly)]
     if any(block.group_by for block in asked):
         made += [_layout("by group", asked), _layout("product", asked)]
+        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
+            del made[0]  # one answer moves: noise of its own on each hides that with one draw
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
     for layout in possible or [_layout("product", asked)]:
