@@ -363,5 +363,5 @@ def _promise(artefact: Artefact, allowed: AllowedDraws) -> str:
     held = condition(guarantee.changes, answers)
     if guarantee.changes.ranges_of(answers) is None:  # one answer may move by the whole length
         return f"{together} {held}; the sensitivity is {moved}."
-    further = f" And only if {held}." if held else ""
+    further = f" Condition: {held}." if held else ""
     return f"{together} one person moves each answer by at most {moved}{some}.{further}"
