@@ -58,7 +58,7 @@ def accuracy_sentence(
     if correlated_sigma is None:
         return said
     ratio = (correlated_sigma / design.noise.std) ** 2
-    return f"{said} Gaussian noise that is correlated, to fit the same changes, has {ratio:.2f}."
+    return f"{said} Gaussian noise that is correlated, to fit the same changes, {ratio:.2f} times."
 
 
 def _beside_gaussian(design: Design, gaussian_sigma: float | None) -> str:
