@@ -42,7 +42,7 @@ def compare(
     from leastnoise.designer.compare import compare as rows_for
 
     space = stated_changes(changes, radius, touched, request["batch"]) or EVERY_CHANGE
-    check_fitted(radius, request["domain"])
+    check_fitted(radius, changes, request["domain"])
     rows = rows_for(**request, changes=space)
     sigma, delta = request["sigma"], request["delta"]
     if plot is not None:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.changes import ONE_SIDED, check_fitted, space_options, stated_changes
+from leastnoise.cli.changes import check_fitted, space_options, stated_changes
 from leastnoise.cli.group import main
-from leastnoise.cli.messages import refused
 from leastnoise.cli.options import choice, domain, json_option, number, out_option, plot_option, use
 from leastnoise.cli.output import DASH, drawn, not_both_on_stdout, print_json, write_out
 from leastnoise.text.characters import shown
@@ -62,10 +61,7 @@ def design(
 
     not_both_on_stdout(out, as_json)
     space = stated_changes(changes, radius, touched, request["batch"])
-    check_fitted(radius, request["domain"])
-    if request["objective"] == "renyi" and (radius is not None or changes == ONE_SIDED):
-        beside = "--radius" if radius is not None else "--changes one-sided"
-        raise refused("--objective", "renyi", f"to be tight with {beside}")
+    check_fitted(radius, changes, request["domain"], request["objective"])
     best = make(**request, changes=space)
     certified = None if out is None else _write_artefact(best, out)
     if plot is not None:

@@ -18,7 +18,7 @@ from leastnoise.text.characters import shown
 from leastnoise.text.numbers import above, below
 
 if TYPE_CHECKING:
-    from leastnoise.ledger.ledger import Dataset
+    from leastnoise.ledger.ledger import Dataset, Preview, Spend
 
 
 @main.group()
@@ -154,27 +154,17 @@ def ledger_spend(
 
     noise, stated = law_and_guarantee(law)
     sensitivity, uses, stamp = charged(stated, sensitivity, uses, less_than_stated)
-    changes = BOX if stated is None else stated.changes
-    spends = [Spend(noise, sensitivity, uses, changes)]
-    unit = with_relation(stated_unit(**protected), changes)
-    held = condition(spends[0].changes, noise.dimension)
+    spend = Spend(noise, sensitivity, uses, BOX if stated is None else stated.changes)
+    unit = with_relation(stated_unit(**protected), spend.changes)
     existing_ledger("FILE", file)
     with Ledger(file, read_only=preview) as book:
         caution = unit_caution(book.dataset(dataset), unit)
         if preview:
-            cost = book.preview(dataset, spends, **unit)
-            if as_json:
-                told = {"changes": spends[0].changes.describe(), "caution": caution or None}
-                print_json({"dataset": dataset, **vars(cost), **told})
-            else:
-                click.echo(would_cost(dataset, cost))
-                if held:
-                    click.echo(f"ledger: only if {held}")
-                if caution:
-                    click.echo(caution, err=True)
+            cost = book.preview(dataset, [spend], **unit)
+            _show_preview(dataset, cost, spend, caution, as_json)
             raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
         said = {"plan_hash": plan, "note": note, "stamp": stamp, **unit}
-        entry = book.spend(dataset, spends, **said, last=last)
+        entry = book.spend(dataset, [spend], **said, last=last)
         if as_json:
             print_json(entry_as_json(entry) | {"caution": caution or None})
             return
@@ -182,8 +172,24 @@ def ledger_spend(
             click.echo(caution, err=True)
         marked = f" ({stamp})" if stamp else ""
         used = f"{uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}"
-        click.echo(f"recorded as release {entry.id}: {used}{f', if {held}' if held else ''}")
+        click.echo(f"recorded as release {entry.id}: {used}{_if_held(spend, ', if ')}")
         click.echo(left(book.dataset(dataset)))
+
+
+def _show_preview(dataset: str, cost: Preview, spend: Spend, caution: str, as_json: bool) -> None:
+    if as_json:
+        told = {"changes": spend.changes.describe(), "caution": caution or None}
+        print_json({"dataset": dataset, **vars(cost), **told})
+        return
+    click.echo(would_cost(dataset, cost) + _if_held(spend, "\nledger: only if "))
+    if caution:
+        click.echo(caution, err=True)
+
+
+def _if_held(spend: Spend, before: str) -> str:
+    """The condition of a spend after a few words; nothing where there is none."""
+    held = condition(spend.changes, getattr(spend.noise, "dimension", 1))
+    return f"{before}{held}" if held else ""
 
 
 @ledger.command("export")

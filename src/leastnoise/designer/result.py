@@ -144,8 +144,14 @@ class Design:
         return self.compositions * min(self.blocks, self.touched)
 
     def changes_of(self, noise: Noise) -> Changes:
-        """Which vectors of changes one draw of a law for this batch is judged for: those of the
-        whole batch where it serves all of it, else the box of each part."""
+        """Which vectors of changes one draw of a law for this batch is judged for.
+
+        Args:
+            noise: The law of the design, or one of its rivals.
+
+        Returns:
+            Those of the whole batch where one draw serves all of it, else the box of its part.
+        """
         return self.changes if noise.dimension == self.batch else BOX
 
     @property

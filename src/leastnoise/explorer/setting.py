@@ -111,10 +111,7 @@ def setting_from(query: Mapping[str, str]) -> PageSetting:
     errors = {name: f"There is no field {name[:MOST_TEXT]!r}." for name in unknown}
     epsilon, sigma = _target(query, errors)
     asked = _word(query, "asked", ("together", "apart"), errors)
-    is_whole = _word(query, "domain", ("integer", "real"), errors) == "integer"
-    domain: Domain = "integer" if is_whole else "real"
-    # what does not say has the larger space
-    changes = _word({"changes": ANY_WAY, **query}, "changes", (ANY_WAY, ONE_WAY), errors)
+    domain, is_one_way = _domain(query, errors), _is_one_way(query, errors)
     delta = _number(query, "delta", errors)
     sensitivity = _number(query, "sensitivity", errors)
     answers = _whole(query, "answers", MOST_TOGETHER if asked == "together" else MOST_APART, errors)
@@ -123,8 +120,19 @@ def setting_from(query: Mapping[str, str]) -> PageSetting:
     if errors or answers is None or sensitivity is None or delta is None:
         raise InvalidSettingError(errors)
     together = asked == "together" and answers != 1
-    one_way = together and changes == ONE_WAY
-    return PageSetting(epsilon, sigma, delta, answers, together, sensitivity, domain, one_way)
+    fields = epsilon, sigma, delta, answers, together, sensitivity, domain
+    return PageSetting(*fields, one_way=together and is_one_way)
+
+
+def _domain(query: Mapping[str, str], errors: dict[str, str]) -> Domain:
+    is_whole = _word(query, "domain", ("integer", "real"), errors) == "integer"
+    return "integer" if is_whole else "real"
+
+
+def _is_one_way(query: Mapping[str, str], errors: dict[str, str]) -> bool:
+    """Whether all answers move the same way; what does not say has the larger space."""
+    said = {"changes": ANY_WAY, **query}
+    return _word(said, "changes", (ANY_WAY, ONE_WAY), errors) == ONE_WAY
 
 
 def _target(query: Mapping[str, str], errors: dict[str, str]) -> tuple[float | None, float | None]:

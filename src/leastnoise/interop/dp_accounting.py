@@ -364,7 +364,9 @@ def _classes() -> tuple[Any, Any]:
         # other draws stay untouched
         is_partial: bool = attr.ib(default=False, validator=attr.validators.instance_of(bool))
         # what one person can change, JSON in bytes
-        changes: bytes = attr.ib(default=_EVERY_CHANGE, validator=_checked_changes)
+        changes: bytes = attr.ib(
+            default=_EVERY_CHANGE, repr=_kind_of_changes, validator=_checked_changes
+        )
 
     class LeastNoiseAccountant(PLDAccountant):
         """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent
@@ -410,6 +412,10 @@ def _check_replaced(is_partial: bool, changes: Changes, answers: int) -> None:
 
 def _shortened(law: bytes) -> str:
     return f"<law of {len(law)} bytes>"
+
+
+def _kind_of_changes(content: bytes) -> str:
+    return str(json.loads(content)["kind"])
 
 
 def _checked_law(event: Any, attribute: Any, content: Any) -> None:
