@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from leastnoise.errors import InvalidParameterError, positive, positive_integer, real_number
+from leastnoise.text.numbers import below
 
 Range = tuple[Fraction, Fraction]  # from and to, in sensitivities
 
@@ -54,6 +55,12 @@ class Changes(ABC):
     @abstractmethod
     def sentence(self, answers: int) -> str:
         """The space in words."""
+
+    def condition(self, answers: int) -> str:
+        """The space in words, as the condition of a guarantee: with the one relation that it is for
+        where it is for no other."""
+        said = self.sentence(answers)
+        return f"{said}; only where persons are added or removed" if self.is_one_sided else said
 
 
 @dataclass(frozen=True)
@@ -201,7 +208,9 @@ class Euclidean(Changes):
         return {"kind": self.kind, "radius": self.radius}
 
     def sentence(self, answers: int) -> str:
-        return f"one person moves the {answers} answers by a vector of length {self.radius:g}"
+        moved = "the answer" if answers == 1 else f"the {answers} answers"
+        long = below(self.radius, 6)
+        return f"one person moves {moved} by a vector of length at most {long} sensitivities"
 
 
 def changes_from(content: Mapping[str, Any] | None) -> Changes:

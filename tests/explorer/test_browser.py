@@ -30,7 +30,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from explorer.explorer import PATIENCE, SETTING, Server, ThreadServer, start_server
-from leastnoise import PrivacyLoss, design, gaussian, laplace
+from leastnoise import OneSided, PrivacyLoss, design, gaussian, laplace
+from leastnoise.artefact import read_artefact, verify
 from leastnoise.cli import main
 from leastnoise.explorer import tasks
 from leastnoise.explorer.setting import FIELDS, PageSetting, setting_from
@@ -60,11 +61,14 @@ START = {
     "asked": "together",
     "sensitivity": "1",
     "domain": "integer",
+    "changes": "box",
 }
 PINNED = (
     "#by=sigma&asked=apart&domain=real&scale=log&a=epsilon~1~8~1e-6~10~together~1~integer"
     "&b=epsilon~2~8~1e-6~5~apart~1~integer"
 )
+
+ONE_WAY = "#changes=one-sided&domain=real&a=epsilon~1~8~1e-6~10~together~1~real"
 
 
 class Page:
@@ -225,6 +229,69 @@ def test_moving_a_slider_moves_everything(page: Page):
     assert "one answer a release" in page.text("proof")
 
 
+def test_what_one_person_can_change_is_asked_for_answers_together(page: Page):
+    page.open("#domain=real")
+    control = page.driver.find_element(By.CSS_SELECTOR, "[data-field=changes]")
+    assert control.is_displayed()
+    before = float(page.text("tile-sigma").removeprefix("σ = "))
+    assert "replaced" not in page.text("sentences")
+    page.choose("changes", "one-sided")
+    page.settle()
+    assert page.address() == {"domain": "real", "changes": "one-sided"}
+    best = design(delta=1e-6, epsilon=1.0, batch=10, changes=OneSided())
+    assert page.text("tile-sigma") == f"σ = {best.noise.std:.4g}"
+    assert best.noise.std < 0.8 * before
+    assert "either all of them up or all of them down" in page.text("sentences")
+    assert "only where persons are added or removed" in page.text("proof")
+    assert "changes=OneSided()" in page.text("code-python")
+    assert "--changes one-sided" in page.text("code-command")
+    assert "Lifted cube" in page.text("rivals")
+    page.id("artefact").click()
+    artefact = page.downloaded("noise.json")
+    assert verify(artefact).ok
+    assert read_artefact(artefact).guarantee.changes == OneSided()
+    for name, value in (("asked", "apart"), ("answers", "1")):
+        page.open(f"#domain=real&changes=one-sided&{name}={value}")
+        control = page.driver.find_element(By.CSS_SELECTOR, "[data-field=changes]")
+        assert not control.is_displayed()
+        assert "OneSided" not in page.text("code-python")
+        assert "replaced" not in page.text("sentences")
+    assert page.complaints() == []
+
+
+def test_a_space_that_is_none_is_told_beside_the_control(page: Page):
+    page.open("#changes=sideways")
+    assert page.text("changes-error") == "Choose box or one-sided."
+    assert page.shown() == BLANK
+    page.choose("changes", "one-sided")
+    page.settle()
+    assert page.text("changes-error") == ""
+    assert page.text("tile-epsilon") == "ε = 1"
+
+
+def test_an_answer_for_another_space_is_not_shown(page: Page):
+    """Noise for one-sided changes has the smaller error bar: it must not stand for the box."""
+    page.open("#domain=real")
+    page.run(
+        """const ask = window.fetch;
+        window.fetch = (address, options) => ask(String(address).replace(
+          "changes=box", "changes=one-sided"), options);"""
+    )
+    page.type("epsilon", "2")
+    page.settle()
+    assert "answered for another setting" in page.text("notice")
+    assert page.shown() == BLANK
+
+
+def test_pins_of_addresses_that_do_not_say_what_can_change_are_read(page: Page):
+    page.open(ONE_WAY)
+    table = page.text("compare-body")
+    assert "one person moves themall one wayeach up or down" in table
+    page.id("pin-b").click()
+    page.wait(lambda: "b" in page.address(), "the pin")
+    assert page.address()["b"].endswith("~real~one-sided")
+
+
 def test_quick_moves_ask_little_and_the_last_one_wins(page: Page):
     page.open()
     page.run("performance.clearResourceTimings()")
@@ -299,6 +366,7 @@ def test_what_cannot_be_computed_says_beside_the_field_what_can(page: Page):
         "#by=sigma&sensitivity=1000&sigma=400&domain=real",
         "#by=sigma&sensitivity=0.01&sigma=1&domain=real&asked=apart",
         "#by=sigma&sigma=0.4&asked=apart",
+        "#changes=one-sided",
     ],
 )
 def test_sliders_offer_only_what_can_be_answered(page: Page, address):
@@ -543,9 +611,10 @@ def test_the_keyboard_reaches_and_works_everything(page: Page):
     assert page.address()["asked"] == "apart"  # the skip link leaves the setting alone
 
 
+@pytest.mark.parametrize("address", [PINNED, ONE_WAY], ids=["pinned", "one way"])
 @pytest.mark.parametrize("width", [360, 400, 760, 1100, 1600])
-def test_nothing_is_wider_than_the_screen(page: Page, width):
-    page.open(PINNED, width=width)
+def test_nothing_is_wider_than_the_screen(page: Page, width, address):
+    page.open(address, width=width)
     assert page.run("return document.documentElement.scrollWidth") <= width
     out = page.run(
         """return [...document.querySelectorAll(
@@ -562,8 +631,9 @@ def test_nothing_is_wider_than_the_screen(page: Page, width):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1600])
-def test_no_accessibility_violation(page: Page, width, dark):
-    page.open(PINNED, width=width, dark=dark)
+@pytest.mark.parametrize("address", [PINNED, ONE_WAY], ids=["pinned", "one way"])
+def test_no_accessibility_violation(page: Page, address, width, dark):
+    page.open(address, width=width, dark=dark)
     page.run("for (const table of document.querySelectorAll('details')) table.open = true")
     assert _violations(page) == []
     page.type("delta", "nonsense")
@@ -743,7 +813,7 @@ def test_a_picture_that_takes_too_long_stays_empty_and_the_answer_stands(
         )
         assert page.text("tile-epsilon") == "ε = 2"
         assert page.driver.find_elements(By.CSS_SELECTOR, "#numbers > svg")
-        assert page.id("artefact").get_attribute("href").endswith("&domain=integer")
+        assert page.id("artefact").get_attribute("href").endswith("&domain=integer&changes=box")
         browser.get("about:blank")
 
 
@@ -1038,8 +1108,9 @@ return overlaps"""
         "#epsilon=0.01&answers=1",
         "#epsilon=0.001&asked=apart&answers=1000",
         "#by=sigma&asked=apart&domain=real&scale=log",
+        "#changes=one-sided&domain=real",
     ],
-    ids=["counts", "small", "beyond the designer", "sums"],
+    ids=["counts", "small", "beyond the designer", "sums", "one way"],
 )
 def test_no_text_of_a_picture_lies_on_another_or_outside_its_card(
     page: Page, address: str, width: int

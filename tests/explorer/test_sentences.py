@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from leastnoise import DesignError, PrivacyLoss, cube, design, open_series
+from leastnoise import DesignError, OneSided, PrivacyLoss, cube, design, open_series
 from leastnoise.cli import main
 from leastnoise.explorer import sentences, tasks
 from leastnoise.explorer.setting import InvalidSettingError, PageSetting
@@ -30,6 +30,9 @@ SETTINGS = {
     "one sum": PageSetting(1.0, None, 1e-6, 1, False, 250.0, "real"),
     "sphere": PageSetting(None, 30.0, 1e-6, 80, True, 1.0, "real"),
     "rounded sphere": PageSetting(1.0, None, 1e-6, 60, True, 1.0, "integer"),
+    "two sums one way": PageSetting(1.0, None, 1e-6, 2, True, 1.5, "real", one_way=True),
+    "ten sums one way": PageSetting(None, 8.0, 1e-6, 10, True, 1.0, "real", one_way=True),
+    "forty counts one way": PageSetting(1.0, None, 1e-6, 40, True, 1.0, "integer", one_way=True),
 }
 
 
@@ -229,6 +232,60 @@ def test_the_first_answer_for_answers_together_is_close_to_the_design():
     assert best.sigma <= first["sigma"] < 1.15 * best.sigma
     law = cube(first["sigma"], 10, sensitivity=3.0)
     assert PrivacyLoss.of(law, 3.0).epsilon(1e-6) <= 1.0
+
+
+# Answers that all move the same way
+
+
+@pytest.mark.parametrize("domain", ["real", "integer"])
+@pytest.mark.parametrize(("epsilon", "sigma"), [(1.0, None), (None, 8.0)])
+def test_the_first_answer_for_answers_that_move_one_way(domain, epsilon, sigma):
+    setting = PageSetting(epsilon, sigma, 1e-6, 10, True, 3.0, domain, one_way=True)
+    best = design(**setting.request())
+    assert best.changes == OneSided()
+    first, *others = tasks.known(setting)["laws"]
+    assert first["name"] == ("lifted cube" if domain == "real" else "correlated sphere")
+    assert best.sigma <= first["sigma"] < 1.02 * best.sigma
+    assert best.epsilon <= first["epsilon"] * (1.0 + 1e-9)
+    assert all(first["sigma"] <= law["sigma"] for law in others)
+
+
+def test_no_number_of_the_page_is_for_another_space():
+    """The design, its pictures and the guess are judged for one-sided changes, and noise for one
+    answer for its own."""
+    setting = PageSetting(1.0, None, 1e-6, 10, True, 1.0, "real", one_way=True)
+    answer, study = tasks.study(setting)
+    loss = PrivacyLoss.of(study.design.noise, 1.0, OneSided())
+    assert answer["epsilon"] == loss.epsilon(1e-6)
+    assert answer["guess"] == 0.5 * (1.0 + loss.delta(0.0))
+    assert answer["condition"] == study.design.changes.condition(10)
+    curve = tasks.curve(study)
+    by_name = {one["name"]: one["y"] for one in curve["series"]}
+    for name in ("correlated sphere", "correlated Gaussian", "lifted cube", "cube", "sphere"):
+        law = study.design.rival_laws[name]
+        own = PrivacyLoss.of(law, 1.0, OneSided())
+        for epsilon, shown in list(zip(curve["epsilon"], by_name[name], strict=True))[::4]:
+            assert own.delta(epsilon) <= shown <= own.delta(epsilon) * (1 + 1e-5) + 1e-300
+    numbers = tasks.numbers(study)
+    together = {one["name"]: one["y"] for one in numbers["series"]}["best known joint law"]
+    at = dict(zip(numbers["answers"], together, strict=True))
+    assert at[10] == pytest.approx(study.design.epsilon, rel=1e-3)
+    assert study.design.epsilon <= at[10] * (1 + 1e-9)
+
+
+def test_what_is_said_of_one_way_is_said_of_nothing_else():
+    one_way = design(delta=1e-6, sigma=8.0, batch=10, changes=OneSided())
+    box = design(delta=1e-6, sigma=8.0, batch=10)
+    assert (
+        "(it does not hold for persons who are replaced)"
+        in sentences.guarantee_sentences(one_way, 0.1)[2]
+    )
+    assert "replaced" not in " ".join(sentences.guarantee_sentences(box, 0.1))
+    assert "all the same way" in sentences.worst_shift(one_way)
+    assert "all the same way" not in sentences.worst_shift(box)
+    said = sentences.accuracy_sentence(one_way, 20.0, 10.0)
+    assert said.endswith("to fit the same changes, 1.56 times.")
+    assert "correlated" not in sentences.accuracy_sentence(one_way, 20.0)
 
 
 # One kept draw

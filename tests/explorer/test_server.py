@@ -29,7 +29,7 @@ from explorer.explorer import (
     start_server,
     until,
 )
-from leastnoise import design
+from leastnoise import OneSided, design
 from leastnoise.explorer import tasks
 from leastnoise.explorer.workers import TooLongError, Workers
 from leastnoise.optional import installing
@@ -68,6 +68,7 @@ def test_every_answer_says_which_setting_it_is_for(server: Server):
         "asked": "apart",
         "sensitivity": 1.0,
         "domain": "real",
+        "changes": "box",
     }
     for kind in ("known", "design", "laws", "kept", "curve", "numbers", "ahead", "noise.json"):
         status, headers, body = server.get(f"/api/{kind}?{urllib.parse.urlencode(asked)}")
@@ -82,6 +83,20 @@ def test_every_answer_says_which_setting_it_is_for(server: Server):
     )
     assert status == 422
     assert "leastnoise-setting" not in headers  # it is no setting
+
+
+def test_every_question_is_answered_for_answers_that_all_move_one_way(server: Server):
+    asked = SETTING | {"asked": "together", "changes": "one-sided"}
+    for kind in ("known", "design", "laws", "kept", "curve", "numbers", "noise.json"):
+        status, headers, body = server.get(f"/api/{kind}?{urllib.parse.urlencode(asked)}")
+        assert status == 200, body
+        said = dict(urllib.parse.parse_qsl(headers["leastnoise-setting"]))
+        assert said["changes"] == "one-sided", kind
+    stated = json.loads(body)["content"]["guarantee"]
+    assert stated["changes"] == {"kind": "one-sided", "touched": None, "ranges": None}
+    best = design(delta=1e-6, sigma=8.0, batch=10, changes=OneSided())
+    assert server.ask("design", **asked)[1]["epsilon"] == best.epsilon
+    assert server.ask("design", **{**asked, "changes": "box"})[1]["epsilon"] > 1.2 * best.epsilon
 
 
 def test_a_file_is_for_the_setting_of_its_own_request(server: Server):

@@ -4,6 +4,8 @@ import pickle
 
 import pytest
 
+from leastnoise import OneSided, cube, laplace
+from leastnoise.changes import BOX
 from leastnoise.explorer.setting import InvalidSettingError, setting_from
 
 GOOD = {
@@ -43,6 +45,25 @@ def test_a_setting_is_a_request_to_the_designer():
         "batch": 1,
         "domain": "real",
     }
+
+
+def test_what_one_person_can_change_is_asked_of_answers_together():
+    one_way = setting_from({**GOOD, "changes": "one-sided"})
+    assert one_way.request()["changes"] == OneSided()
+    assert one_way.fields()["changes"] == "one-sided"
+    assert one_way.changes_of(cube(8.0, 10)) == OneSided()
+    assert one_way.changes_of(laplace(8.0)) == BOX
+    plain = setting_from({**GOOD, "changes": "box"})
+    assert plain == setting_from(GOOD)  # silence means everything
+    assert plain.fields()["changes"] == "box"
+    assert plain.changes_of(cube(8.0, 10)) == BOX
+    for alone in ({"asked": "apart"}, {"answers": "1"}):
+        assert not setting_from({**GOOD, **alone, "changes": "one-sided"}).one_way
+
+
+@pytest.mark.parametrize("word", ["", "sphere", "euclidean", "One-Sided", "<b>", "1"])
+def test_an_unknown_space_is_refused_beside_its_own_field(word):
+    assert errors(changes=word) == {"changes": "Choose box or one-sided."}
 
 
 @pytest.mark.parametrize(

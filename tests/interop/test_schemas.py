@@ -5,10 +5,24 @@ import json
 
 import pytest
 
-from leastnoise import cube, design, discrete_laplace, exact, gaussian, laplace, sphere, staircase
+from leastnoise import (
+    Box,
+    Euclidean,
+    OneSided,
+    correlated,
+    cube,
+    design,
+    discrete_laplace,
+    exact,
+    gaussian,
+    laplace,
+    sphere,
+    staircase,
+)
 from leastnoise.artefact import certify, write_artefact
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.schemas import NAMES, schema
+from leastnoise.laws.lifted import LiftedNoise
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'"
@@ -98,6 +112,9 @@ def test_the_artefact_of_a_sphere(tmp_path):
     [
         ["--sigma", "8", "--compositions", "10"],
         ["--epsilon", "1", "--batch", "4", "--domain", "integer"],
+        ["--epsilon", "1", "--batch", "4", "--changes", "one-sided"],
+        ["--sigma", "4", "--batch", "4", "--radius", "2"],
+        ["--sigma", "40", "--batch", "60", "--touched", "30"],
         ["--sigma", "4", "--objective", "renyi", "--renyi-order", "8"],
         ["--sigma", "4", "--objective", "renyi", "--renyi-order", "inf"],
     ],
@@ -118,3 +135,41 @@ def test_answers_of_the_command_line(request_, tmp_path):
     check("artefact", json.loads((tmp_path / "noise.json").read_text(encoding="utf-8")))
     with pytest.raises(jsonschema.ValidationError):
         check("design", {**content, "epsilon": -1.0})
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [LiftedNoise(cube(3.0, 4)), correlated(3.0, 4), correlated(3.0, 4, domain="integer")],
+    ids=lambda noise: noise.kind,
+)
+def test_laws_fitted_to_one_sided_changes(noise, tmp_path):
+    noise.save(tmp_path / "law.json")
+    content = json.loads((tmp_path / "law.json").read_text(encoding="utf-8"))
+    check("noise", content)
+    with pytest.raises(jsonschema.ValidationError):
+        check("noise", {**content, "law": {**content["law"], "core": "cube"}})
+
+
+@pytest.mark.parametrize(
+    ("noise", "changes"),
+    [
+        (exact(LiftedNoise(cube(3.0, 4)), delta=1e-6), OneSided()),
+        (exact(LiftedNoise(cube(3.0, 4)), delta=1e-6), OneSided(ranges=[(0, 1), (0, 0.5), (0, 1)])),
+        (correlated(3.0, 4), OneSided(touched=2)),
+        (correlated(3.0, 4, domain="integer"), OneSided()),
+        (sphere(3.0, 4, domain="integer"), Box(2)),
+        (sphere(3.0, 4), Euclidean(1.5)),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_the_artefact_of_each_space(noise, changes, tmp_path):
+    write_artefact(certify(noise, delta=1e-6, changes=changes), tmp_path / "noise.json")
+    content = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
+    check("artefact", content)
+    stated = content["content"]["guarantee"]
+    assert stated["changes"] == changes.describe()
+    for wrong in (5, {"kind": "ball"}, {"kind": "box", "touched": 0}, {"kind": "euclidean"}):
+        changed = copy.deepcopy(content)
+        changed["content"]["guarantee"]["changes"] = wrong
+        with pytest.raises(jsonschema.ValidationError):
+            check("artefact", changed)

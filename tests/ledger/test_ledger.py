@@ -315,8 +315,9 @@ def test_export(ledger):
     content = json.loads(ledger.export())
     assert content["head"] == ledger.head
     assert content["entries"][0]["hash"] == entry.hash
+    everything = {"kind": "box", "touched": None}
     assert content["entries"][0]["draws"] == [
-        {"law_hash": entry.law_hash, "sensitivity": 1.0, "uses": 10}
+        {"law_hash": entry.law_hash, "sensitivity": 1.0, "uses": 10, "changes": everything}
     ]
     rows = list(csv.DictReader(io.StringIO(ledger.export("csv"))))
     assert len(rows) == 1

@@ -17,6 +17,9 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from leastnoise import (
+    Box,
+    Euclidean,
+    OneSided,
     PrivacyLoss,
     cube,
     design,
@@ -473,3 +476,81 @@ def test_the_pictures_of_the_readme(tmp_path, monkeypatch):
         "law-vs-rivals.png",
         "law-vs-rivals.svg",
     ]
+
+
+# What one person can change
+
+
+@pytest.fixture(
+    scope="module", params=[(10, OneSided()), (40, OneSided()), (20, Euclidean(2.0)), (60, Box(30))]
+)
+def fitted(request):
+    """Noise fitted to less than everything: lifted, correlated, and two spheres."""
+    batch, changes = request.param
+    return design(delta=DELTA, sigma=16.0, batch=batch, changes=changes)
+
+
+def test_curves_of_a_design_are_for_its_own_space(fitted, ax):
+    drawn = lines(plots.privacy_curves(fitted, deltas=[DELTA, 1e-4], delta=DELTA, ax=ax))
+    own = {label.split(":")[0]: x for label, (x, _) in drawn.items()}
+    loss = PrivacyLoss.of(fitted.noise, 1.0, fitted.changes)
+    assert list(own[fitted.origin]) == [loss.epsilon(DELTA), loss.epsilon(1e-4)]
+    for name, epsilon in fitted.rivals.items():
+        if name != fitted.origin and name in own:
+            assert own[name][0] == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_pictures_of_a_fitted_design_are_drawn(fitted, tmp_path):
+    plots.design_sheet(fitted).save(tmp_path / "design.svg")
+    assert "if one person moves" in (tmp_path / "design.svg").read_text(encoding="utf-8")
+    for log in (False, True):
+        assert plots.density(fitted, log=log, ax=Figure().subplots()).get_lines()
+    assert plots.privacy_loss(fitted, ax=Figure().subplots()).get_lines()
+    assert plots.epsilon_by_compositions(fitted, most=3, ax=Figure().subplots()).get_lines()
+    bars = plots.error_bars([1.0, 2.0], fitted.noise, ax=Figure().subplots())
+    assert bars.get_legend() is not None
+
+
+def test_a_law_is_judged_for_the_changes_that_are_given(fitted, tmp_path, ax):
+    use = {"delta": DELTA, "sensitivity": 1.0, "draws": 1}
+    sheet = plots.account_sheet("law", fitted.noise, **use, changes=fitted.changes)
+    sheet.save(tmp_path / "law.svg")
+    assert fitted.changes.condition(fitted.batch) in (tmp_path / "law.svg").read_text("utf-8")
+    found = lines(
+        plots.epsilon_by_compositions(
+            fitted.noise, delta=DELTA, most=1, changes=fitted.changes, ax=ax
+        )
+    )
+    assert found["noise"][1][0] == fitted.epsilon
+    _, tail = loss_tail(fitted.noise, 1.0, fitted.changes)
+    assert np.all(np.diff(tail) <= 0.0)
+    assert 1e-9 <= tail[-1] < 1e-8
+
+
+def test_noise_for_one_sided_changes_is_not_drawn_for_the_box(ax):
+    law = design(delta=DELTA, sigma=16.0, batch=10, changes=OneSided()).noise
+    for draw in (plots.privacy_curves, plots.privacy_loss):
+        with pytest.raises(UnsupportedError, match="all up or all down"):
+            draw(law, ax=ax)
+    with pytest.raises(UnsupportedError, match="all up or all down"):
+        plots.account_sheet("law", law, delta=DELTA, sensitivity=1.0, draws=1)
+
+
+def test_a_design_has_its_changes_already(best, ax):
+    for draw in (plots.privacy_curves, plots.privacy_loss, plots.epsilon_by_compositions):
+        with pytest.raises(InvalidParameterError, match="changes"):
+            draw(best, changes=OneSided(), ax=ax)
+
+
+def test_the_laws_of_one_sided_changes_have_looks_of_their_own():
+    names = (
+        "correlated sphere",
+        "correlated Gaussian",
+        "lifted cube",
+        "cube",
+        "sphere",
+        "Gaussian",
+    )
+    looks = {name: str(style.line(name)) for name in names}
+    assert len(set(looks.values())) == len(names)
+    assert style.family("correlated-sphere") == "correlated sphere"

@@ -27,12 +27,14 @@ class Verification:
         recomputed: The guarantee that the law in the file gives; None where it cannot be judged.
         charges: What one release charges to δ, recomputed; None where it cannot be judged.
         mismatches: Every disagreement, a sentence each.
+        answers: How many answers one draw of the law serves.
     """
 
     stated: Guarantee
     recomputed: Guarantee | None
     charges: Charges | None
     mismatches: tuple[str, ...]
+    answers: int = 1
 
     @property
     def ok(self) -> bool:
@@ -70,7 +72,7 @@ def verify(path: str | PathLike[str]) -> Verification:
         if is_sealed:
             raise
         raise InvalidFileError(f"{error} Its content does not match its SHA-256 either.") from None
-    stated = artefact.guarantee
+    stated, answers = artefact.guarantee, artefact.noise.dimension
     try:
         use = (stated.delta, stated.compositions, stated.sensitivity)
         found = judged(artefact.noise, *use, artefact.settings, stated.changes)
@@ -78,12 +80,12 @@ def verify(path: str | PathLike[str]) -> Verification:
         variance = artefact.noise.variance
     except LeastNoiseError as error:
         mismatches.append(f"The weights could not be judged: {error}")
-        return Verification(stated, None, None, tuple(mismatches))
+        return Verification(stated, None, None, tuple(mismatches), answers)
     except (TypeError, ValueError, ArithmeticError, MemoryError):
         mismatches.append("The stated numbers are out of all range: nothing can be judged.")
-        return Verification(stated, None, None, tuple(mismatches))
+        return Verification(stated, None, None, tuple(mismatches), answers)
     mismatches += _disagreements(artefact, content, found, charged, variance)
-    return Verification(stated, found, charged, tuple(mismatches))
+    return Verification(stated, found, charged, tuple(mismatches), answers)
 
 
 def _disagreements(

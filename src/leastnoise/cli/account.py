@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leastnoise.cli.changes import condition, space_of_a_law, stated_changes
 from leastnoise.cli.group import main
 from leastnoise.cli.law_files import law_and_guarantee
 from leastnoise.cli.messages import refused
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from leastnoise.artefact import Guarantee
+    from leastnoise.changes import Changes
     from leastnoise.laws.base import Noise
 
 NAMED = (
@@ -42,6 +44,7 @@ def _completed_law(
 @main.command()
 @click.argument("law", shell_complete=_completed_law)
 @use_of_a_law
+@space_of_a_law
 @number("--sigma", "Standard deviation of a named law.")
 @number("--epsilon", "Also give δ at this ε.")
 @plot_option
@@ -56,6 +59,7 @@ def account(
     epsilon: float | None,
     plot: str | None,
     as_json: bool,
+    **space: Any,
 ) -> None:
     """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus,
     cube, sphere, discrete-…).
@@ -63,12 +67,14 @@ def account(
     \b
       leastnoise account gaussian --sigma 8 --compositions 10 --delta 1e-6
       leastnoise account noise.json --compositions 20 --delta 1e-6
+      leastnoise account sphere --sigma 8 --batch 40 --radius 2 --delta 1e-6
       leastnoise account laplace --sigma 8 --compositions 10 --delta 1e-6 --plot laplace.pdf
     """
     from leastnoise.accountant.privacy_loss import PrivacyLoss
 
-    noise, moved, draws = _judged(law, sigma, sensitivity, compositions, batch)
-    loss = PrivacyLoss.of(noise, moved).compose(draws)
+    noise, moved, draws, stated = _judged(law, sigma, sensitivity, compositions, batch)
+    changes = stated_changes(**space, answers=noise.dimension) or stated
+    loss = PrivacyLoss.of(noise, moved, changes).compose(draws)
     lower, upper = loss.epsilon_bounds(delta)
     result: dict[str, Any] = {
         "law": law,
@@ -77,6 +83,7 @@ def account(
         "delta": delta,
         "draws": draws,
         "sensitivity": moved,
+        "changes": changes.fitted(noise.dimension).describe(),
         "epsilon": upper,
         "epsilon_lower": lower,
     }
@@ -87,17 +94,22 @@ def account(
     if plot is not None:
         from leastnoise.plots import account_sheet
 
-        sheet = account_sheet(Path(law).name, noise, delta=delta, sensitivity=moved, draws=draws)
-        sheet.save(plot)
+        use: dict[str, Any] = {
+            "delta": delta,
+            "sensitivity": moved,
+            "draws": draws,
+            "changes": changes,
+        }
+        account_sheet(Path(law).name, noise, **use).save(plot)
     if as_json:
         print_json(result | drawn(plot))
         return
-    _show(result)
+    _show(result, condition(changes.fitted(noise.dimension), noise.dimension))
     if plot is not None:
         click.echo(f"  drawn: {shown(plot)}")
 
 
-def _show(result: Mapping[str, Any]) -> None:
+def _show(result: Mapping[str, Any], held: str) -> None:
     answers = result["dimension"]
     draws = f"{result['draws']} draw(s)" + (f" of {answers} answers each" if answers > 1 else "")
     moved = below(result["sensitivity"], 6)
@@ -106,6 +118,8 @@ def _show(result: Mapping[str, Any]) -> None:
     upper, lower = above(result["epsilon"], 6), below(result["epsilon_lower"], 6)
     at = above(result["delta"], 6)
     click.echo(f"  epsilon = {upper} at delta = {at} (exact value above {lower})")
+    if held:
+        click.echo(f"  if {held}")
     if "at_epsilon" in result:
         at = below(result["at_epsilon"], 6)
         click.echo(f"  delta = {above(result['delta_at_epsilon'])} at epsilon = {at}")
@@ -117,11 +131,14 @@ def _judged(
     sensitivity: float | None,
     compositions: int | None,
     batch: int | None,
-) -> tuple[Noise, float, int]:
+) -> tuple[Noise, float, int, Changes]:
     """The law called by its name or of a file, its sensitivity and how often it is drawn: as given,
-    else as an artefact states it, else 1."""
+    else as an artefact states it, else 1; and the changes that an artefact states, else the box."""
+    from leastnoise.changes import BOX
+
     answers = _one_unless("batch", batch)
     moved = 1.0 if sensitivity is None else sensitivity
+    changes: Changes = BOX
     if law in NAMED:
         if sigma is None:
             raise refused("--sigma", sigma, f"to be given for the named law {law}")
@@ -130,12 +147,13 @@ def _judged(
         if sigma is not None and Path(law).exists():
             raise refused("--sigma", sigma, "to be left out: a saved law has its own")
         noise, stated = _saved_law(law, compositions, batch)
-        if stated is not None and sensitivity is None:
-            moved = stated.sensitivity
+        if stated is not None:
+            moved = stated.sensitivity if sensitivity is None else moved
+            changes = stated.changes
         if stated is not None and compositions is None and batch is None:
-            return noise, moved, stated.compositions
+            return noise, moved, stated.compositions, changes
     releases = _one_unless("compositions", compositions)
-    return noise, moved, releases * -(-answers // noise.dimension)
+    return noise, moved, releases * -(-answers // noise.dimension), changes
 
 
 def _one_unless(name: str, given: int | None) -> int:

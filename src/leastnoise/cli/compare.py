@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from leastnoise.cli.changes import check_fitted, condition, space_options, stated_changes
 from leastnoise.cli.group import main
 from leastnoise.cli.options import domain, json_option, number, plot_option, use
 from leastnoise.cli.output import drawn, print_json
@@ -18,31 +19,47 @@ from leastnoise.text.numbers import above, below
 @use
 @number("--sigma", "Standard deviation of the noise on one answer.", required=True)
 @domain
+@space_options
 @plot_option
 @json_option
-def compare(as_json: bool, plot: str | None, **request: Any) -> None:
+def compare(
+    as_json: bool,
+    plot: str | None,
+    changes: str | None,
+    radius: float | None,
+    touched: int | None,
+    **request: Any,
+) -> None:
     """Compare the optimised noise with every known mechanism: ε at equal σ, and the σ each needs
     for the ε of ours.
 
     \b
       leastnoise compare --delta 1e-6 --sigma 8 --compositions 10
       leastnoise compare --delta 1e-6 --sigma 8 --batch 10 --plot comparison.svg
+      leastnoise compare --delta 1e-6 --sigma 8 --batch 10 --changes one-sided
     """
+    from leastnoise.changes import BOX as EVERY_CHANGE
     from leastnoise.designer.compare import compare as rows_for
 
-    rows = rows_for(**request)
+    space = stated_changes(changes, radius, touched, request["batch"]) or EVERY_CHANGE
+    check_fitted(radius, changes, request["domain"])
+    rows = rows_for(**request, changes=space)
     sigma, delta = request["sigma"], request["delta"]
     if plot is not None:
         from leastnoise.plots import compare_sheet
 
         compare_sheet(rows, sigma=sigma, delta=delta).save(plot)
     if as_json:
-        found = {"sigma": sigma, "epsilon": rows[0].epsilon_at_sigma, "delta": delta}
+        found: dict[str, Any] = {"sigma": sigma, "epsilon": rows[0].epsilon_at_sigma}
+        found |= {"delta": delta, "changes": space.fitted(request["batch"]).describe()}
         print_json({**found, "laws": [vars(row) for row in rows], **drawn(plot)})
         return
     answers = f"{request['compositions']} release(s) of {request['batch']} answer(s)"
     moved = below(request["sensitivity"], 6)
-    click.echo(f"δ = {above(delta, 6)}, {answers}, sensitivity {moved}\n")
+    click.echo(f"δ = {above(delta, 6)}, {answers}, sensitivity {moved}")
+    if held := condition(space.fitted(request["batch"]), request["batch"]):
+        click.echo(f"if {held}")
+    click.echo()
     print_comparison(rows, sigma=sigma)
     if plot is not None:
         click.echo(f"\ndrawn: {shown(plot)}")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leastnoise.cli.changes import check_fitted, space_options, stated_changes
 from leastnoise.cli.group import main
-from leastnoise.cli.messages import refused
 from leastnoise.cli.options import choice, domain, json_option, number, out_option, plot_option, use
 from leastnoise.cli.output import DASH, drawn, not_both_on_stdout, print_json, write_out
 from leastnoise.text.characters import shown
@@ -31,12 +31,20 @@ _FIELDS = (
 @domain
 @choice("--objective", ["tight", "renyi"], "What is minimised.")
 @number("--renyi-order", "With --objective renyi: the order; without it, the paper's moments rule.")
-@number("--touched", "How many answers of a batch one person can change, if not all.", type=int)
+@space_options
 @number("--step", "Pitch of the lattice (real answers); divides the sensitivity.")
 @out_option("Write the law as a verifiable artefact (exact integer weights).")
 @plot_option
 @json_option
-def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> None:
+def design(
+    as_json: bool,
+    out: str | None,
+    plot: str | None,
+    changes: str | None,
+    radius: float | None,
+    touched: int | None,
+    **request: Any,
+) -> None:
     """Design the best noise for a standard deviation or for an epsilon.
 
     \b
@@ -44,14 +52,17 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
       leastnoise design --delta 1e-6 --sigma 8 --compositions 10
     Ten answers at once, epsilon 1, the least noise, written for later use:
       leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --out noise.json
+    Ten counts, which a person who is added moves up and never down, with less noise:
+      leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --changes one-sided
     The law with its rivals as a picture:
       leastnoise design --delta 1e-6 --sigma 1 --compositions 5 --plot law.png
     """
     from leastnoise.designer.design import design as make
 
     not_both_on_stdout(out, as_json)
-    _check_touched(request["touched"], request["batch"])
-    best = make(**request)
+    space = stated_changes(changes, radius, touched, request["batch"])
+    check_fitted(radius, changes, request["domain"], request["objective"])
+    best = make(**request, changes=space)
     certified = None if out is None else _write_artefact(best, out)
     if plot is not None:
         from leastnoise.plots import design_sheet
@@ -71,16 +82,6 @@ def design(as_json: bool, out: str | None, plot: str | None, **request: Any) -> 
         click.echo(f"  drawn       {shown(plot)}", err=aside)
 
 
-def _check_touched(touched: int | None, batch: int) -> None:
-    """How many answers of a batch one person can change is at most all of them, and says nothing of
-    single answers."""
-    if touched is not None and batch == 1:
-        expected = "to come with --batch, how many answers there are to change"
-        raise refused("--touched", touched, expected)
-    if touched is not None and touched > batch:
-        raise refused("--touched", touched, f"to be at most --batch {batch}")
-
-
 def _write_artefact(best: Design, out: str) -> float:
     """Write the design as an artefact; returns the certified ε."""
     from leastnoise.artefact import artefact_text
@@ -93,6 +94,7 @@ def _write_artefact(best: Design, out: str) -> float:
 
 def _as_json(best: Design) -> dict[str, Any]:
     return {name: getattr(best, name) for name in _FIELDS} | {
+        "changes": best.changes.describe(),
         "std": best.noise.std,
         "half_width_95": best.noise.interval(0.95),
         "rivals": dict(best.rivals),

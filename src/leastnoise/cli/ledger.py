@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leastnoise.cli.changes import condition, with_relation
 from leastnoise.cli.group import main
 from leastnoise.cli.law_files import law_and_guarantee
 from leastnoise.cli.options import choice, flag, json_option, number, out_option
@@ -17,7 +18,7 @@ from leastnoise.text.characters import shown
 from leastnoise.text.numbers import above, below
 
 if TYPE_CHECKING:
-    from leastnoise.ledger.ledger import Dataset
+    from leastnoise.ledger.ledger import Dataset, Preview, Spend
 
 
 @main.group()
@@ -86,11 +87,12 @@ def ledger_show(file: str, as_json: bool) -> None:
       leastnoise ledger show budget.ledger
     """
     from leastnoise.ledger.ledger import Ledger
+    from leastnoise.ledger.listing import entry_as_json
 
     with Ledger(file, read_only=True) as book:
         if as_json:
             accounts = [_account(account) for account in book.datasets()]
-            entries = [asdict(entry) for entry in book.entries()]
+            entries = [entry_as_json(entry) for entry in book.entries()]
             head = {"ledger": file, "head": book.head}
             print_json({**head, "datasets": accounts, "releases": entries})
         else:
@@ -138,42 +140,56 @@ def ledger_spend(
     """Record a release that is made elsewhere with a saved LAW (an artefact or a law file), or
     refuse it.
 
-    It costs what the artefact states: its number of uses, at its sensitivity. Run it before
-    anything is revealed: when it exits with 0 the spend is on the disk.
+    It costs what the artefact states: its number of uses, at its sensitivity, for the changes that
+    it is for; where these are all up or all down, the relation is settled too: add/remove. Run it
+    before anything is revealed: when it exits with 0 the spend is on the disk.
 
     \b
       leastnoise ledger spend budget.ledger patients noise.json --plan "ten counts, March" \
 --relation replace --one-row-per-person
     """
+    from leastnoise.changes import BOX
     from leastnoise.ledger.ledger import Ledger, Spend
+    from leastnoise.ledger.listing import entry_as_json
 
     noise, stated = law_and_guarantee(law)
     sensitivity, uses, stamp = charged(stated, sensitivity, uses, less_than_stated)
-    spends = [Spend(noise, sensitivity, uses)]
-    unit = stated_unit(**protected)
+    spend = Spend(noise, sensitivity, uses, BOX if stated is None else stated.changes)
+    unit = with_relation(stated_unit(**protected), spend.changes)
     existing_ledger("FILE", file)
     with Ledger(file, read_only=preview) as book:
         caution = unit_caution(book.dataset(dataset), unit)
         if preview:
-            cost = book.preview(dataset, spends, **unit)
-            if as_json:
-                print_json({"dataset": dataset, **vars(cost), "caution": caution or None})
-            else:
-                click.echo(would_cost(dataset, cost))
-                if caution:
-                    click.echo(caution, err=True)
+            cost = book.preview(dataset, [spend], **unit)
+            _show_preview(dataset, cost, spend, caution, as_json)
             raise SystemExit(0 if cost.allowed and (last or not cost.last) else 1)
         said = {"plan_hash": plan, "note": note, "stamp": stamp, **unit}
-        entry = book.spend(dataset, spends, **said, last=last)
+        entry = book.spend(dataset, [spend], **said, last=last)
         if as_json:
-            print_json(asdict(entry) | {"caution": caution or None})
+            print_json(entry_as_json(entry) | {"caution": caution or None})
             return
         if caution:
             click.echo(caution, err=True)
         marked = f" ({stamp})" if stamp else ""
         used = f"{uses} use(s) at sensitivity {below(sensitivity, 6)}{marked}"
-        click.echo(f"recorded as release {entry.id}: {used}")
+        click.echo(f"recorded as release {entry.id}: {used}{_if_held(spend, ', if ')}")
         click.echo(left(book.dataset(dataset)))
+
+
+def _show_preview(dataset: str, cost: Preview, spend: Spend, caution: str, as_json: bool) -> None:
+    if as_json:
+        told = {"changes": spend.changes.describe(), "caution": caution or None}
+        print_json({"dataset": dataset, **vars(cost), **told})
+        return
+    click.echo(would_cost(dataset, cost) + _if_held(spend, "\nledger: only if "))
+    if caution:
+        click.echo(caution, err=True)
+
+
+def _if_held(spend: Spend, before: str) -> str:
+    """The condition of a spend after a few words; nothing where there is none."""
+    held = condition(spend.changes, getattr(spend.noise, "dimension", 1))
+    return f"{before}{held}" if held else ""
 
 
 @ledger.command("export")

@@ -52,6 +52,10 @@ PHRASES: Mapping[str, str] = {
     'open a series with domain="real".': "open a series with --domain real.",
     "to answer, open it with its passphrase.": "to answer, add --passphrase.",
     "to answer, open it with that ledger, which": "to answer, add --ledger and that ledger, which",
+    "judge it for OneSided(), or take noise for changes of any signs.": (
+        "give an artefact, which says that they are, or noise for changes of any signs."
+    ),
+    "take sphere(sigma, batch).": "design noise for it: leastnoise design --radius.",
     "GaussianNoise is ": "The Gaussian law is ",
     "LaplaceNoise is ": "The Laplace law is ",
 }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leastnoise.cli.allowed_draws import AllowedDraws
+from leastnoise.cli.changes import condition, with_relation
 from leastnoise.cli.group import main
 from leastnoise.cli.messages import refused
 from leastnoise.cli.options import file_option, flag, json_option, number, out_option
@@ -24,6 +25,7 @@ from leastnoise.cli.protected_unit import stated_unit, unit_caution, unit_option
 from leastnoise.cli.spending import (
     charged,
     existing_ledger,
+    guarantee_as_json,
     less_than_stated,
     said_when_interrupted,
 )
@@ -32,7 +34,7 @@ from leastnoise.text.characters import shown
 from leastnoise.text.numbers import above, below
 
 if TYPE_CHECKING:
-    from leastnoise.artefact import Artefact, Guarantee
+    from leastnoise.artefact import Artefact
     from leastnoise.cli.answers import Answers
     from leastnoise.ledger.ledger import Ledger
     from leastnoise.sampling import Draws
@@ -103,8 +105,9 @@ def perturb(
 
     What is printed are multiples of one unit that does not depend on the answers, with all their
     digits (where these never end, rounded far below the unit; --json has them as whole numbers).
-    With --ledger the cost is written down first: the uses and the sensitivity that the artefact
-    states; --relation, --person and --person-is say whom it protects, as a plan does. Bad input is
+    With --ledger the cost is written down first: the uses, the sensitivity and the changes that the
+    artefact states; --relation, --person and --person-is say whom it protects, as a plan does. A
+    law for answers that all move the same way is for persons who are added or removed. Bad input is
     refused before anything is drawn or spent, by line and column, without showing it.
 
     \b
@@ -126,6 +129,7 @@ def perturb(
     unit = stated_unit(**protected)
     _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
+    unit = with_relation(unit, artefact.guarantee.changes)
     table = _read(answers, header, columns, delimiter, artefact)
     draws = _draws(artefact, table)
     allowed = AllowedDraws.of(artefact, touched)
@@ -143,7 +147,8 @@ def perturb(
         problem = _shown(text, out, as_json)
         if as_json:
             used = _used(table, draws, allowed, out, spent)
-            print_json({"law": law, **vars(artefact.guarantee), **used, **_numbers(table, noisy)})
+            stated = guarantee_as_json(artefact.guarantee)
+            print_json({"law": law, **stated, **used, **_numbers(table, noisy)})
         if book is not None and spent is not None:
             book.release_done(spent.entry, text_digest(text))
     if problem is not None:
@@ -151,7 +156,7 @@ def perturb(
         click.echo(f"leastnoise: {said}", err=True)
         raise SystemExit(2)
     if not as_json:
-        _say(artefact.guarantee, table.count, draws, allowed, spent)
+        _say(_promise(artefact, allowed), table.count, draws, spent)
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,8 @@ class _Bill:
         from leastnoise.ledger.ledger import Spend
 
         caution = unit_caution(book.dataset(dataset), self.unit)
-        spends = [Spend(artefact.noise, self.sensitivity, self.uses)]
+        changes = artefact.guarantee.changes
+        spends = [Spend(artefact.noise, self.sensitivity, self.uses, changes)]
         said = {"plan_hash": plan, "note": note, "stamp": self.stamp, **self.unit}
         entry = book.spend(dataset, spends, **said, last=last)
         marked = f" ({self.stamp})" if self.stamp else ""
@@ -202,11 +208,8 @@ def _used(
     }
 
 
-def _say(
-    guarantee: Guarantee, answers: int, draws: int, allowed: AllowedDraws, spent: _Spent | None
-) -> None:
+def _say(promise: str, answers: int, draws: int, spent: _Spent | None) -> None:
     """What was done and what it promises, beside the table."""
-    promise = _promise(guarantee, allowed)
     click.echo(f"leastnoise: {answers} answer(s) in {draws} draw(s). {promise}", err=True)
     said = "Nothing adds up what several runs cost: see --ledger."
     click.echo(f"leastnoise: {said if spent is None else spent.recorded}", err=True)
@@ -349,12 +352,16 @@ def _numbers(table: Answers, noisy: Draws) -> dict[str, Any]:
     }
 
 
-def _promise(guarantee: Guarantee, allowed: AllowedDraws) -> str:
+def _promise(artefact: Artefact, allowed: AllowedDraws) -> str:
+    guarantee, answers = artefact.guarantee, artefact.noise.dimension
     some = ""
     if allowed.touched_of is not None:
         some = f" and changes at most {allowed.touched} of {allowed.blocks} draws"
     holds = f"epsilon = {above(guarantee.epsilon, 6)} at delta = {above(guarantee.delta, 6)}"
-    return (
-        f"All {guarantee.compositions} stated use(s) of this law together: {holds}, if one person "
-        f"moves each answer by at most {below(guarantee.sensitivity, 6)}{some}."
-    )
+    moved = below(guarantee.sensitivity, 6)
+    together = f"All {guarantee.compositions} stated use(s) of this law together: {holds}, if"
+    held = condition(guarantee.changes, answers)
+    if guarantee.changes.ranges_of(answers) is None:  # one answer may move by the whole length
+        return f"{together} {held}; the sensitivity is {moved}."
+    further = f" Condition: {held}." if held else ""
+    return f"{together} one person moves each answer by at most {moved}{some}.{further}"

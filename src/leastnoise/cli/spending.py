@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -49,6 +49,11 @@ def charged(
         expected = f"to be at least the {least!r} that the artefact states, or --less-than-stated"
         raise refused(name, given, expected)
     return moved, drawn, "; ".join(mark for *_, mark in marks)
+
+
+def guarantee_as_json(stated: Guarantee) -> dict[str, Any]:
+    """What an artefact states, as plain data."""
+    return {**vars(stated), "changes": stated.changes.describe()}
 
 
 def existing_ledger(name: str, file: str) -> None:

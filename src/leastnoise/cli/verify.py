@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from leastnoise.cli.changes import condition
 from leastnoise.cli.group import main
 from leastnoise.cli.options import json_option
 from leastnoise.cli.output import print_json
@@ -29,12 +30,16 @@ def verify(artefact: str, as_json: bool) -> None:
         after = None if recomputed is None else recomputed.epsilon
         epsilons = {"stated_epsilon": before, "recomputed_epsilon": after}
         head = {"artefact": artefact, "ok": found.ok}
-        print_json({**head, **epsilons, "mismatches": list(found.mismatches)})
+        changes = None if stated is None else stated.changes.describe()
+        mismatches = list(found.mismatches)
+        print_json({**head, **epsilons, "changes": changes, "mismatches": mismatches})
     else:
         for title, guarantee in (("stated", stated), ("recomputed", recomputed)):
             if guarantee is not None:
                 holds = f"epsilon = {guarantee.epsilon!r} at delta = {guarantee.delta!r}"
                 click.echo(f"{title:10}  {holds}")
+        if stated is not None and (held := condition(stated.changes, found.answers)):
+            click.echo(f"if          {held}")
         for mismatch in found.mismatches:
             click.echo(f"mismatch    {shown(mismatch)}")
         click.echo("verified" if found.ok else "NOT VERIFIED")

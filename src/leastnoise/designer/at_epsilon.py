@@ -180,8 +180,12 @@ class _Search:
         return Calibrated(sigma / s, noise, roughly.slope) if is_calibrated else None
 
     def apart(self) -> Calibrated[FoundLaw] | None:
-        """Noise of its own on each answer of a batch, where sigma is too small for a joint law."""
+        """Noise of its own on each answer of a batch, where sigma is too small for a joint law.
+        None where only the length of all changes is bounded: one answer may then move farther than
+        by its sensitivity."""
         request = self.request
+        if request.changes.ranges_of(request.batch) is None:
+            return None
         below = _Search(request, self.epsilon, (request.smallest, self.ends[0]))
         first = _first_ratio(request.one_answer(), self.epsilon)
         return below.calibrated_or_none(independent(request), first)

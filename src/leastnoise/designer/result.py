@@ -143,6 +143,17 @@ class Design:
         guarantee composes."""
         return self.compositions * min(self.blocks, self.touched)
 
+    def changes_of(self, noise: Noise) -> Changes:
+        """Which vectors of changes one draw of a law for this batch is judged for.
+
+        Args:
+            noise: The law of the design, or one of its rivals.
+
+        Returns:
+            Those of the whole batch where one draw serves all of it, else the box of its part.
+        """
+        return self.changes if noise.dimension == self.batch else BOX
+
     @property
     def scales(self) -> tuple[float, ...]:
         """What the noise on each answer is multiplied by: its sensitivity over the largest one."""
@@ -196,7 +207,7 @@ class Design:
             *(
                 []
                 if self.changes == BOX
-                else [f"  condition   {self.changes.sentence(self.batch)}"]
+                else [f"  condition   {self.changes.condition(self.batch)}"]
             ),
             f"  accuracy    standard deviation {self.noise.std:.6g}, ± "
             f"{above(self.noise.interval(0.95))} at 95 % from noise alone",
@@ -238,7 +249,7 @@ class Design:
             "use": f"{self.compositions} release(s) of {self.batch} answer(s), sensitivity {span}",
         }
         if self.changes != BOX:  # a condition of the guarantee
-            rows["condition"] = self.changes.sentence(self.batch)
+            rows["condition"] = self.changes.condition(self.batch)
         if self.gap is not None and self.renyi_order is not None:
             rows["certificate"] = (
                 f"order {self.renyi_order:.4g}, relative duality gap {self.gap:.1e}"
@@ -265,13 +276,12 @@ def artefact_of(design: Design) -> Artefact:
     law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
     stated = ("sigma", "batch", "touched", "compositions", "objective")
     problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
-    changes = design.changes if design.is_joint else BOX
     return certify(
         law,
         delta=delta,
         compositions=uses,
         sensitivity=s,
-        changes=changes,
+        changes=design.changes_of(design.noise),
         rivals=rivals,
         problem=problem,
     )

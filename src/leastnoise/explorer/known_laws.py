@@ -8,21 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.changes import BOX
+from leastnoise.changes import BOX, OneSided
 from leastnoise.designer.calibrate import least_scale
 from leastnoise.designer.result import Design, FoundLaw
+from leastnoise.designer.rivals import FITTED
 from leastnoise.errors import DesignError, LeastNoiseError
 from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import cube, discrete_gaussian, discrete_laplace, gaussian, laplace
+from leastnoise.laws.correlated import correlated
+from leastnoise.laws.lattice import LatticeNoise
+from leastnoise.laws.lifted import LiftedNoise
 
 # Sensitivities: where the standard deviation of a law is looked for, on the line and on the
 # integers, on which the law for ε = 50 is 0 but for one draw in 1e21.
 _LEAST, _LEAST_WHOLE, _MOST = 0.05, 1e-9, 1e6
 _CLOSE = 1e-6  # of ε, how closely
-# The same of the cube, in standard deviations of the Gaussian law: mostly it needs half of one.
-_CUBE_LEAST, _CUBE_USUAL = 1e-6, 0.5
-_CUBE_CLOSE, _CUBE_ROUGH = 1e-3, 0.02
+# The same of joint laws, in standard deviations of the Gaussian law: mostly they need half of one.
+_JOINT_LEAST, _JOINT_USUAL = 1e-6, 0.5
+_JOINT_CLOSE, _JOINT_ROUGH = 1e-3, 0.02
+JOINT = ("cube", "sphere", *FITTED)
 # sensitivities: below, the bins of the real cube are so fine that a judgement takes 0.3 s and more
 _NARROWEST_CUBE = 0.25
 # of ε: the lattice form of a law, as it is sampled, may need so much more than its closed form
@@ -43,13 +48,18 @@ class Family:
     narrowest: float = 0.0
     widest: float = math.inf
 
+    @property
+    def is_joint(self) -> bool:
+        """Whether one draw serves all answers of a batch."""
+        return self.name in JOINT
+
     def judged(self, sigma: float, setting: PageSetting) -> FoundLaw | None:
         """The law at one standard deviation; None where it cannot be built or judged."""
         if not self.narrowest * (1.0 - 1e-9) <= sigma <= self.widest:
             return None
         try:
             law = self.build(sigma)
-            loss = PrivacyLoss.of(law, setting.sensitivity)
+            loss = PrivacyLoss.of(law, setting.sensitivity, setting.changes_of(law))
             epsilon = loss.compose(self.draws * setting.compositions).epsilon(setting.delta)
             return FoundLaw(self.name, law, self.draws, epsilon)
         except LeastNoiseError:
@@ -77,18 +87,18 @@ class Family:
 
 def first_laws(setting: PageSetting, epsilon: float) -> list[tuple[str, Noise]]:
     """Laws on the real line that are certified at `epsilon` and found in milliseconds: Gaussian and
-    Laplace at their least standard deviation; for answers together also the cube, roughly at its
-    least."""
+    Laplace at their least standard deviation; for answers together also joint ones, roughly at
+    their least."""
     found: list[tuple[str, Noise]] = []
     for family in _line(setting.batch):
         sigma = _needed_on_the_line(family, epsilon, setting)
         if sigma is not None:
             found.append((family.name, family.build(sigma)))
     if setting.together and found and found[0][0] == "Gaussian":
-        joint = _real_cube(setting.batch, setting.sensitivity)
-        sigma = _cube_needed(joint, epsilon, found[0][1].std, setting, _CUBE_ROUGH)
-        if sigma is not None:
-            found.append(("cube", joint.build(sigma)))
+        for joint in _real_joint(setting):
+            sigma = _joint_needed(joint, epsilon, found[0][1].std, setting, _JOINT_ROUGH)
+            if sigma is not None:
+                found.append((joint.name, joint.build(sigma)))
     return found
 
 
@@ -112,7 +122,8 @@ def best_known(setting: PageSetting) -> Design:
         best = min(kept, key=lambda law: law.epsilon, default=None)
     if best is None:
         raise DesignError("No known law is found in a moment for this setting.")
-    loss = PrivacyLoss.of(best.noise, setting.sensitivity).compose(best.uses * setting.compositions)
+    one = PrivacyLoss.of(best.noise, setting.sensitivity, setting.changes_of(best.noise))
+    loss = one.compose(best.uses * setting.compositions)
     bounds = loss.epsilon_bounds(setting.delta)
     rivals = sorted(known_at(setting, best.noise.std), key=lambda law: law.epsilon)
     radial = best.noise.radial
@@ -127,7 +138,7 @@ def best_known(setting: PageSetting) -> Design:
         compositions=setting.compositions,
         batch=setting.batch,
         touched=setting.batch,
-        changes=BOX,
+        changes=OneSided() if setting.one_way else BOX,
         objective="tight",
         origin=best.name,
         renyi_order=None,
@@ -148,12 +159,17 @@ def known_at(setting: PageSetting, sigma: float) -> list[FoundLaw]:
     return [law for law in laws if law is not None]
 
 
-def coarse_cube(sigma: float, batch: int, sensitivity: float) -> Noise:
+def coarse_cube(sigma: float, batch: int, sensitivity: float) -> LatticeNoise:
     """The cube law on the real line: from two sensitivities on with one bin a sensitivity, which
     gives the same ε to four digits and takes 4 ms where the default takes 13 (ten answers, σ = 7
     s), 28 where it takes 520 (eighty, 640 s)."""
     step = sensitivity if sigma >= 2.0 * sensitivity else None
     return cube(sigma, batch, sensitivity=sensitivity, step=step)
+
+
+def coarse_lifted(sigma: float, batch: int, sensitivity: float) -> Noise:
+    """The cube of one answer more, so coarse too, for answers that all move the same way."""
+    return LiftedNoise(coarse_cube(math.sqrt(2.0) * sigma, batch + 1, sensitivity))
 
 
 def _at_epsilon(setting: PageSetting, epsilon: float) -> list[FoundLaw]:
@@ -172,7 +188,7 @@ def _families(setting: PageSetting) -> list[Family]:
     """In the domain of the answers."""
     batch, s = setting.batch, setting.sensitivity
     if setting.domain == "real":
-        return _line(batch) + ([_real_cube(batch, s)] if setting.together else [])
+        return _line(batch) + (_real_joint(setting) if setting.together else [])
     found = [
         Family("discrete Gaussian", discrete_gaussian, batch, widest=_WIDE),
         Family("discrete Laplace", discrete_laplace, batch),
@@ -181,6 +197,8 @@ def _families(setting: PageSetting) -> list[Family]:
     # σ = 10 s).
     if setting.together and s == 1.0:
         found.append(Family("cube", lambda sigma: cube(sigma, batch, domain="integer"), 1))
+    if setting.one_way:
+        found.append(_correlated(setting))
     return found
 
 
@@ -190,6 +208,30 @@ def _line(batch: int) -> list[Family]:
 
 def _real_cube(batch: int, s: float) -> Family:
     return Family("cube", lambda sigma: coarse_cube(sigma, batch, s), 1, _NARROWEST_CUBE * s)
+
+
+def _real_joint(setting: PageSetting) -> list[Family]:
+    """Joint laws on the real line: where all answers move the same way, those that are fitted to
+    it, of which the best is always one. The lifted cube is none for whole numbers."""
+    batch, s = setting.batch, setting.sensitivity
+    if not setting.one_way:
+        return [_real_cube(batch, s)]
+    if setting.domain == "integer":
+        return [_correlated(setting)]
+
+    def lifted(sigma: float) -> Noise:
+        return coarse_lifted(sigma, batch, s)
+
+    return [_correlated(setting), Family("lifted cube", lifted, 1, _NARROWEST_CUBE * s)]
+
+
+def _correlated(setting: PageSetting) -> Family:
+    batch, s, domain = setting.batch, setting.sensitivity, setting.domain
+
+    def build(sigma: float) -> Noise:
+        return correlated(sigma, batch, sensitivity=s, domain=domain)
+
+    return Family("correlated sphere", build, 1)
 
 
 def _needed_on_the_line(family: Family, epsilon: float, setting: PageSetting) -> float | None:
@@ -206,8 +248,8 @@ def _tried(family: Family, epsilon: float, setting: PageSetting) -> list[float]:
     line = _needed_on_the_line(twin, epsilon, setting)
     if line is None:
         return []
-    if family.name == "cube":
-        found = _cube_needed(family, epsilon, line, setting, _CUBE_CLOSE)
+    if family.is_joint:
+        found = _joint_needed(family, epsilon, line, setting, _JOINT_CLOSE)
     elif setting.domain == "real":
         found = line
     elif family.name == "discrete Gaussian" and line >= _FINE:
@@ -218,9 +260,9 @@ def _tried(family: Family, epsilon: float, setting: PageSetting) -> list[float]:
     return [] if found is None else [found]
 
 
-def _cube_needed(
+def _joint_needed(
     family: Family, epsilon: float, gauss: float, setting: PageSetting, tolerance: float
 ) -> float | None:
     """Looked for below the standard deviation of the Gaussian law."""
-    bracket, start = (_CUBE_LEAST * gauss, gauss), _CUBE_USUAL * gauss
+    bracket, start = (_JOINT_LEAST * gauss, gauss), _JOINT_USUAL * gauss
     return family.needed(epsilon, setting, bracket, start=start, tolerance=tolerance)

@@ -27,8 +27,9 @@ def guarantee_sentences(design: Design, certainty: float) -> list[str]:
         "Somebody who knows everybody else's data, thinks it equally likely that this person is "
         f"in them or not, and then sees {these}, guesses right at most {guess} times in 100 "
         "instead of 50.",
-        f"This holds if one person moves each answer by at most {below(design.sensitivity, 6)}, "
-        "and for these answers only: every further release from the same people adds to it.",
+        f"This holds if one person moves each answer by at most {below(design.sensitivity, 6)}"
+        f"{_one_way(design)}, and for these answers only: every further release from the same "
+        "people adds to it.",
         "It does not hide what is true of many people at once: a fact the statistic shows, that "
         "smokers fall ill more often, is learnt whether or not any one person takes part.",
     ]
@@ -38,8 +39,29 @@ def guarantee_sentences(design: Design, certainty: float) -> list[str]:
     return said
 
 
-def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
-    """The noise beside that of the Gaussian law with the same guarantee."""
+def _one_way(design: Design) -> str:
+    """What else one person must not do."""
+    if not design.changes.is_one_sided:
+        return ""
+    return (
+        ", and either all of them up or all of them down, as counts move when a person is added or "
+        "removed (it does not hold for persons who are replaced)"
+    )
+
+
+def accuracy_sentence(
+    design: Design, gaussian_sigma: float | None, correlated_sigma: float | None = None
+) -> str:
+    """The noise beside that of the Gaussian law with the same guarantee; and beside the correlated
+    one, where that is fitted to what one person can change."""
+    said = _beside_gaussian(design, gaussian_sigma)
+    if correlated_sigma is None:
+        return said
+    ratio = (correlated_sigma / design.noise.std) ** 2
+    return f"{said} Gaussian noise that is correlated, to fit the same changes, {ratio:.2f} times."
+
+
+def _beside_gaussian(design: Design, gaussian_sigma: float | None) -> str:
     _, reach = uncertain(0.0, design.noise.interval(0.95), whole=design.noise.domain == "integer")
     width = f"The noise moves an answer by at most {reach} in 95 of 100 cases"
     if gaussian_sigma is None:
@@ -56,6 +78,9 @@ def accuracy_sentence(design: Design, gaussian_sigma: float | None) -> str:
 def worst_shift(design: Design) -> str:
     """The change of the data against which the guarantee was proved."""
     s, noise = below(design.sensitivity, 6), design.noise
+    if noise.dimension > 1 and noise.radial is None and design.changes.is_one_sided:
+        why = "the worst such change counts (proved, since the law falls away from 0)"
+        return f"the answers move by up to {s}, all the same way; {why}"
     if noise.dimension > 1 and noise.radial is None:
         why = "(proved for a density that falls with the distance from 0)"
         return f"every answer moves by {s} at once {why}"

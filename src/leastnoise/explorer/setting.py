@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from leastnoise.changes import BOX, Box, Changes, OneSided
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import LeastNoiseError
-from leastnoise.laws.base import Domain
+from leastnoise.laws.base import Domain, Noise
 
+ANY_WAY, ONE_WAY = Box.kind, OneSided.kind  # what one person can change, as a query says it
 MOST_TEXT = 40
 # Answers: beyond 100 in one draw a design takes longer than a page can wait.
 MOST_APART, MOST_TOGETHER = 1_000, 100
-FIELDS = ("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain")
+FIELDS = ("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes")
 # Of every number: what it is called, the least, the largest, and an example.
 _NUMBERS = {
     "epsilon": ("ε", 1e-3, 50.0, "1"),
@@ -46,7 +48,7 @@ class OutOfReachError(InvalidSettingError):
 @dataclass(frozen=True)
 class PageSetting:
     """One request to the designer: exactly one of `epsilon` and `sigma` is given; `together`: the
-    answers are one batch."""
+    answers are one batch; `one_way`: one person moves all of them up, or all of them down."""
 
     epsilon: float | None
     sigma: float | None
@@ -55,6 +57,7 @@ class PageSetting:
     together: bool
     sensitivity: float
     domain: Domain
+    one_way: bool = False
 
     @property
     def target(self) -> str:
@@ -69,6 +72,10 @@ class PageSetting:
     def compositions(self) -> int:
         return 1 if self.together else self.answers
 
+    def changes_of(self, noise: Noise) -> Changes:
+        """What one person can change of the answers of one draw."""
+        return OneSided() if self.one_way and noise.dimension > 1 else BOX
+
     def fields(self) -> dict[str, Any]:
         """The setting as the page asks for it. Every answer carries it, so that none is taken for
         the answer to another."""
@@ -80,6 +87,7 @@ class PageSetting:
             "asked": "together" if self.together else "apart",
             "sensitivity": self.sensitivity,
             "domain": self.domain,
+            "changes": ONE_WAY if self.one_way else ANY_WAY,
         }
 
     def request(self) -> dict[str, Any]:
@@ -92,6 +100,7 @@ class PageSetting:
             "compositions": self.compositions,
             "batch": self.batch,
             "domain": self.domain,
+            **({"changes": OneSided()} if self.one_way else {}),
         }
 
 
@@ -102,8 +111,7 @@ def setting_from(query: Mapping[str, str]) -> PageSetting:
     errors = {name: f"There is no field {name[:MOST_TEXT]!r}." for name in unknown}
     epsilon, sigma = _target(query, errors)
     asked = _word(query, "asked", ("together", "apart"), errors)
-    is_whole = _word(query, "domain", ("integer", "real"), errors) == "integer"
-    domain: Domain = "integer" if is_whole else "real"
+    domain, is_one_way = _domain(query, errors), _is_one_way(query, errors)
     delta = _number(query, "delta", errors)
     sensitivity = _number(query, "sensitivity", errors)
     answers = _whole(query, "answers", MOST_TOGETHER if asked == "together" else MOST_APART, errors)
@@ -112,7 +120,19 @@ def setting_from(query: Mapping[str, str]) -> PageSetting:
     if errors or answers is None or sensitivity is None or delta is None:
         raise InvalidSettingError(errors)
     together = asked == "together" and answers != 1
-    return PageSetting(epsilon, sigma, delta, answers, together, sensitivity, domain)
+    fields = epsilon, sigma, delta, answers, together, sensitivity, domain
+    return PageSetting(*fields, one_way=together and is_one_way)
+
+
+def _domain(query: Mapping[str, str], errors: dict[str, str]) -> Domain:
+    is_whole = _word(query, "domain", ("integer", "real"), errors) == "integer"
+    return "integer" if is_whole else "real"
+
+
+def _is_one_way(query: Mapping[str, str], errors: dict[str, str]) -> bool:
+    """Whether all answers move the same way; what does not say has the larger space."""
+    said = {"changes": ANY_WAY, **query}
+    return _word(said, "changes", (ANY_WAY, ONE_WAY), errors) == ONE_WAY
 
 
 def _target(query: Mapping[str, str], errors: dict[str, str]) -> tuple[float | None, float | None]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from leastnoise.changes import OneSided
 from leastnoise.designer.result import Design
 from leastnoise.explorer.setting import PageSetting
-from leastnoise.laws.base import Domain
+from leastnoise.laws.base import Domain, Noise
 from leastnoise.text.numbers import rounded_up
 
 _LEAST_EPSILON = 0.001  # of a plan, as small as the page takes
@@ -32,45 +36,68 @@ def _known_snippet(design: Design, setting: PageSetting) -> str:
     """A script that makes the known law and releases with it."""
     noise, s = design.noise, f"sensitivity={design.sensitivity!r}"
     place = f'{noise.dimension}, domain="{noise.domain}", {s}, step={noise.step!r}'
+    base = f"{math.sqrt(2.0) * noise.std!r}, {noise.dimension + 1}, {s}, step={noise.step!r}"
     made = {
         "Gaussian": f"generalized_gaussian({noise.std!r}, 2.0, {s})",
         "Laplace": f"generalized_gaussian({noise.std!r}, 1.0, {s})",
         "cube": f"cube({noise.std!r}, {place})",
         "discrete Gaussian": f"discrete_gaussian({noise.std!r})",
         "discrete Laplace": f"discrete_laplace({noise.std!r})",
+        "correlated sphere": f"correlated({noise.std!r}, {place})",
+        "lifted cube": f"LiftedNoise(cube({base}))",
     }[design.origin]
-    name = made.partition("(")[0]
+    is_drawn = _is_drawn(noise)
+    weighted = f"exact({made}, delta={design.delta!r}, {s}, compositions={design.uses})"
+    space = ", changes=OneSided()" if design.changes_of(noise).is_one_sided else ""
+    names = ["PrivacyLoss", *re.findall(r"\w+(?=\()", made if is_drawn else weighted)]
     lines = [
-        f"from leastnoise import PrivacyLoss, {name}, exact",
+        *_imports([*names, "OneSided"] if space else names),
         "",
-        f"law = exact({made}, delta={design.delta!r}, {s}, compositions={design.uses})",
-        f"print(PrivacyLoss.of(law, {s}).compose({design.uses}).epsilon({design.delta!r}))",
+        f"law = {made if is_drawn else weighted}",
+        f"print(PrivacyLoss.of(law, {s}{space}).compose({design.uses}).epsilon({design.delta!r}))",
         "",
         *_released(design, setting, "law"),
     ]
     return "\n".join(lines) + "\n"
 
 
+def _imports(names: Sequence[str]) -> list[str]:
+    """The lines that import them; one law stands in its own module."""
+    public = ", ".join(sorted(name for name in names if name != "LiftedNoise"))
+    lifted = ["from leastnoise.laws.lifted import LiftedNoise"] if "LiftedNoise" in names else []
+    return [f"from leastnoise import {public}", *lifted]
+
+
+def _is_drawn(noise: Noise) -> bool:
+    """Whether the law is drawn exactly as it is, without integer weights."""
+    return noise.exponent is None and noise.sampler().is_exact
+
+
 def python_snippet(design: Design, setting: PageSetting) -> str:
     """A script that makes the same design and releases with it."""
-    given = ", ".join(f"{name}={value!r}" for name, value in _given(setting).items())
-    made = [f"best = design({given})", "print(best.summary())", ""]
+    given = ", ".join(f"{name}={_python(value)}" for name, value in _given(setting).items())
+    names = ["design", *(["OneSided"] if setting.one_way else [])]
+    made = ["", f"best = design({given})", "print(best.summary())", ""]
     noise = design.noise
-    if noise.radial is None and noise.exponent is None:  # the sphere is drawn exactly as it is
-        lines = ["from leastnoise import design", "", *made]
-        law = "best.noise"
+    if _is_drawn(noise):
+        lines, law = [*_imports(names), *made], "best.noise"
     else:
         law = "law"
+        shells = noise.radial is not None or noise.exponent is not None
+        source = "best.lattice_noise()" if shells else "best.noise"
         lines = [
-            "from leastnoise import design, exact",
-            "",
+            *_imports([*names, "exact"]),
             *made,
             "# The law as integer weights, judged again as it is sampled; draws use the operating "
             "system's entropy.",
-            "law = exact(best.lattice_noise(), delta=best.delta, sensitivity=best.sensitivity, "
+            f"law = exact({source}, delta=best.delta, sensitivity=best.sensitivity, "
             "compositions=best.uses)",
         ]
     return "\n".join([*lines, *_released(design, setting, law)]) + "\n"
+
+
+def _python(value: Any) -> str:
+    return "OneSided()" if isinstance(value, OneSided) else repr(value)
 
 
 def _released(design: Design, setting: PageSetting, law: str) -> list[str]:
@@ -202,7 +229,9 @@ def _given(setting: PageSetting) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> str:
-    """A number without needless digits: 1 for 1.0."""
+    """A value as it is typed; a number without needless digits, 1 for 1.0."""
+    if isinstance(value, OneSided):
+        return value.kind
     is_whole = isinstance(value, float) and value == int(value) and abs(value) < 1e9
     return f"{value:.0f}" if is_whole else str(value)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact import artefact_text
+from leastnoise.changes import OneSided
 from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.design import design
 from leastnoise.designer.request import Request
@@ -22,7 +23,14 @@ from leastnoise.designer.rivals import known_laws, rivals
 from leastnoise.errors import AccountingError, DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.explorer import snippets
 from leastnoise.explorer.kept import kept_beside
-from leastnoise.explorer.known_laws import best_known, coarse_cube, first_laws, gaussian_needed
+from leastnoise.explorer.known_laws import (
+    JOINT,
+    best_known,
+    coarse_cube,
+    coarse_lifted,
+    first_laws,
+    gaussian_needed,
+)
 from leastnoise.explorer.picture_numbers import OURS, chances, digits_up, one_a_law
 from leastnoise.explorer.privacy_curve import upper_line
 from leastnoise.explorer.sentences import accuracy_sentence, guarantee_sentences, worst_shift
@@ -30,6 +38,7 @@ from leastnoise.explorer.setting import FIELDS, InvalidSettingError, OutOfReachE
 from leastnoise.files.infinity import finite_or_none
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import gaussian
+from leastnoise.laws.correlated import correlated
 from leastnoise.text.numbers import rounded_up
 
 MEMORY = 2 << 30  # bytes of address space of one worker
@@ -115,6 +124,23 @@ def study(setting: PageSetting) -> tuple[dict[str, Any], Study]:
     return _answer(Study(setting, best), gaussian_sigma)
 
 
+def _correlated_gaussian(setting: PageSetting, best: Design) -> float | None:
+    """The standard deviation that correlated Gaussian noise needs, which is the best Gaussian noise
+    for answers that all move the same way; None where they do not, or it is not found."""
+    if not setting.one_way:
+        return None
+    return least_sigma(
+        lambda sigma: correlated(sigma, best.batch, core="gaussian", sensitivity=best.sensitivity),
+        best.epsilon,
+        (0.5 * best.sigma, _MOST_NOISE * best.sigma),
+        sensitivity=best.sensitivity,
+        delta=best.delta,
+        draws=best.compositions,
+        start=best.sigma,
+        changes=best.changes,
+    )
+
+
 def known_study(
     setting: PageSetting, reason: str, is_designable: bool
 ) -> tuple[dict[str, Any], Study]:
@@ -133,7 +159,8 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
             f"Expected the law for epsilon={setting.epsilon!r} to be certified there, not at "
             f"{best.epsilon!r}."
         )
-    loss = PrivacyLoss.of(best.noise, best.sensitivity).compose(best.uses)
+    one = PrivacyLoss.of(best.noise, best.sensitivity, best.changes_of(best.noise))
+    loss = one.compose(best.uses)
     certainty = loss.delta(0.0)
     rival: dict[str, Any] = {"sigma": gaussian_sigma, "variance_ratio": None, "half_width": None}
     if gaussian_sigma is not None:
@@ -163,11 +190,13 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
         "residual": best.residual,
         "discretisation": best.discretisation,
         "worst_shift": worst_shift(best),
+        "one_way": setting.one_way,
+        "condition": best.changes.condition(best.batch),
         "guess": 0.5 * (1.0 + certainty),
         "gaussian": rival,
         "rivals": [{"name": name, "epsilon": epsilon} for name, epsilon in epsilons],
         "law": chances(best.noise, [(OURS, best.noise)]),
-        "accuracy": accuracy_sentence(best, gaussian_sigma),
+        "accuracy": accuracy_sentence(best, gaussian_sigma, _correlated_gaussian(setting, best)),
         "sentences": guarantee_sentences(best, certainty),
         "python": snippets.python_snippet(best, setting),
         "command": snippets.command(setting),
@@ -199,7 +228,8 @@ def curve(study: Study) -> dict[str, Any]:
     rows = sorted(round_numbers | {rounded_up(best.epsilon, 6)})
 
     def drawn(noise: Noise, draws: int) -> dict[str, Any]:
-        delta = cache(PrivacyLoss.of(noise, best.sensitivity).compose(draws).delta)
+        one = PrivacyLoss.of(noise, best.sensitivity, best.changes_of(noise))
+        delta = cache(one.compose(draws).delta)
         line = upper_line(delta, rows, low)
         return {
             "y": digits_up([delta(epsilon) for epsilon in rows]),
@@ -230,6 +260,7 @@ def numbers(study: Study) -> dict[str, Any]:
         return {"y": digits_up([loss.compose(n).epsilon(best.delta) for n in counts])}
 
     laws = [(OURS, best.noise), *((rival.name, rival.noise) for rival in study.rivals)]
+    # one answer moves up or down, whatever the others do
     alone = [(name, noise, 1) for name, noise in laws if noise.dimension == 1]
     series = one_a_law(alone, repeated)
     if setting.together and not study.is_known:
@@ -266,27 +297,37 @@ def _rivals_at_sigma(setting: PageSetting, sigma: float) -> list[FoundLaw]:
         compositions=setting.compositions,
         batch=setting.batch,
         domain=setting.domain,
+        changes=OneSided() if setting.one_way else None,
     )
     return rivals(request, sigma)
 
 
 def _joint_epsilon(study: Study, n: int) -> float:
     """ε of the best known joint law for n answers at once; +inf where there is none."""
-    best, domain, found = study.design, study.setting.domain, math.inf
-    for name, build, uses in known_laws(best.sensitivity, n, domain):
-        is_joint = name in ("cube", "sphere") if n > 1 else name.endswith("Laplace")
-        if not is_joint:
-            continue
+    best, setting, found = study.design, study.setting, math.inf
+    known = known_laws(best.sensitivity, n, setting.domain, best.changes)
+    joint = [law for law in known if _is_joint(law[0], n)]
+    for name, build, uses in joint:
         try:
-            if name == "cube" and domain == "real":
-                law = coarse_cube(best.sigma, n, best.sensitivity)
-            else:
-                law = build(best.sigma)
-            loss = PrivacyLoss.of(law, best.sensitivity).compose(uses)
-            found = min(found, loss.epsilon(best.delta))
+            law = _coarse(name, n, study) or build(best.sigma)
+            one = PrivacyLoss.of(law, best.sensitivity, setting.changes_of(law))
+            found = min(found, one.compose(uses).epsilon(best.delta))
         except LeastNoiseError:
             continue
     return found
+
+
+def _is_joint(name: str, answers: int) -> bool:
+    return name in JOINT if answers > 1 else name.endswith("Laplace")
+
+
+def _coarse(name: str, answers: int, study: Study) -> Noise | None:
+    """The law on a lattice that is judged in a moment, where the usual one is not."""
+    best = study.design
+    if study.setting.domain == "integer" or name not in ("cube", "lifted cube"):
+        return None
+    build = coarse_cube if name == "cube" else coarse_lifted
+    return build(best.sigma, answers, best.sensitivity)
 
 
 def _sensible(setting: PageSetting, make: Callable[[], Any]) -> Any:

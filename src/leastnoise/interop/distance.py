@@ -13,8 +13,15 @@ import numpy as np
 
 from leastnoise.artefact import Artefact
 from leastnoise.artefact.exact import as_drawn
+from leastnoise.changes import Euclidean
 from leastnoise.designer.result import Design
-from leastnoise.errors import AccountingError, InvalidParameterError, at_least, open_unit
+from leastnoise.errors import (
+    AccountingError,
+    InvalidParameterError,
+    UnsupportedError,
+    at_least,
+    open_unit,
+)
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
 from leastnoise.losses.base import Loss
@@ -95,5 +102,21 @@ def loss_at(law: Noise, distance: Fraction) -> Loss:
         return NO_LOSS
     try:
         return law.loss_at(distance)
+    except (AccountingError, OverflowError):
+        return NOTHING_SHARED
+
+
+@lru_cache(maxsize=64)
+def loss_at_length(law: Noise, length: Fraction) -> Loss:
+    """The loss of one draw when one person moves its answers by a vector of at most this `length`:
+    an upper bound, of the length alone where the law can be judged by it."""
+    if length <= 0 or law.dimension == 1 or law.domain == "integer":
+        return loss_at(law, length)
+    try:
+        farthest = float(length)
+        farthest = farthest if farthest >= length else math.nextafter(farthest, math.inf)
+        return law.loss(farthest, Euclidean(1.0))
+    except UnsupportedError:  # no answer moves farther than all of them together
+        return loss_at(law, length)
     except (AccountingError, OverflowError):
         return NOTHING_SHARED

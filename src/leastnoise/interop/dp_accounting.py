@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.accountant.privacy_loss import Bounds, PrivacyLoss
+from leastnoise.changes import BOX, Changes, changes_from, checked_changes
 from leastnoise.designer.result import Design
 from leastnoise.errors import (
     InvalidFileError,
@@ -41,6 +42,7 @@ from leastnoise.optional import required
 
 INTERVAL = 1e-4  # dp-accounting's own default pitch of losses
 _FINER = 4.0  # losses that are put on a grid of their own first get one this much finer
+_EVERY_CHANGE = canonical(BOX.describe()).encode("ascii")
 _MOST_POINTS = 20_000_000
 # standard deviations of a normal loss that are kept: 1e-64 of it is lost, to infinity
 _REACH = 17.0
@@ -50,6 +52,7 @@ def to_pld(
     law: Noise | Design | PrivacyLoss,
     *,
     sensitivity: float | None = None,
+    changes: Changes | None = None,
     interval: float = INTERVAL,
 ) -> Any:
     """The privacy loss as a PrivacyLossDistribution of dp-accounting.
@@ -58,6 +61,8 @@ def to_pld(
         law: A Noise stands for one release, a Design for its whole use, a PrivacyLoss
             for what it has composed.
         sensitivity: How far one person moves each answer; that of the design, or 1, unless given.
+        changes: Of a Noise, which vectors of changes one person can make, in sensitivities; any
+            signs unless given. A Design has its own.
         interval: The losses are multiples of it; it must be that of its companions.
 
     Returns:
@@ -65,7 +70,8 @@ def to_pld(
 
     Raises:
         MissingExtraError: dp-accounting is not installed.
-        UnsupportedError: The losses spread over too many intervals.
+        UnsupportedError: The losses spread over too many intervals, or the law cannot be judged for
+            such changes.
         InvalidParameterError: An argument is outside its range.
 
     Guarantees: pessimistic. Connect-the-Dots from the exact losses: each is split over its two
@@ -76,7 +82,7 @@ def to_pld(
     pitch = positive("interval", interval)
     module = _pld()
     total = module.identity(pitch)
-    for single, count in _loss_of(law, sensitivity).parts:
+    for single, count in _loss_of(law, sensitivity, changes).parts:
         one = module.PrivacyLossDistribution(_pmf(single, pitch))
         total = total.compose(one if count == 1 else one.self_compose(count))
     return total
@@ -161,17 +167,22 @@ def both_directions(pld: Any) -> TwoWayLoss:
     return TwoWayLoss(first, first if add is None else PrivacyLoss(((add, 1),)))
 
 
-def dp_event(law: Noise | Design, *, sensitivity: float | None = None) -> Any:
+def dp_event(
+    law: Noise | Design, *, sensitivity: float | None = None, changes: Changes | None = None
+) -> Any:
     """One release of a Noise, or the whole use of a Design, as a DpEvent.
 
     Under REPLACE_ONE the accountant takes twice the sensitivity. A design of which one
-    person touches only some draws is refused there: a replaced person may touch twice
-    as many, which is another loss than twice as far.
+    person touches only some draws, or some answers of a draw, is refused there: a replaced person
+    may touch twice as many, which is another loss than twice as far. So is one for answers that
+    all move the same way, since a replaced person moves some up and others down.
 
     Args:
         law: A Noise or a Design.
         sensitivity: How far one person, added or removed, moves each answer; that of
             the design, or 1, unless given.
+        changes: Of a Noise, which vectors of changes one person can make, in sensitivities; any
+            signs unless given. A Design has its own.
 
     Returns:
         An event for `accountant`, alone or nested in composed ones.
@@ -186,7 +197,8 @@ def dp_event(law: Noise | Design, *, sensitivity: float | None = None) -> Any:
     noise, uses = (law.noise, law.uses) if isinstance(law, Design) else (law, 1)
     content = canonical(noise.describe()).encode("ascii")
     is_partial = isinstance(law, Design) and law.touched < law.blocks
-    event = _classes()[0](content, _sensitivity(law, sensitivity), is_partial)
+    space = canonical(_changes(law, changes).describe()).encode("ascii")
+    event = _classes()[0](content, _sensitivity(law, sensitivity), is_partial, space)
     return event if uses == 1 else events.SelfComposedDpEvent(event, uses)
 
 
@@ -217,16 +229,20 @@ def accountant(neighboring_relation: Any = None, *, interval: float = INTERVAL) 
 # To theirs
 
 
-def _loss_of(law: Noise | Design | PrivacyLoss, sensitivity: float | None) -> PrivacyLoss:
+def _loss_of(
+    law: Noise | Design | PrivacyLoss, sensitivity: float | None, changes: Changes | None
+) -> PrivacyLoss:
     if isinstance(law, PrivacyLoss):
-        if sensitivity is not None:
-            expected = "to be left out: a PrivacyLoss has it already"
-            raise InvalidParameterError("sensitivity", sensitivity, expected)
+        for name, given in (("sensitivity", sensitivity), ("changes", changes)):
+            if given is not None:
+                expected = "to be left out: a PrivacyLoss has it already"
+                raise InvalidParameterError(name, given, expected)
         return law
     if isinstance(law, Design):
-        return PrivacyLoss.of(law.noise, _sensitivity(law, sensitivity)).compose(law.uses)
+        use = _sensitivity(law, sensitivity), _changes(law, changes)
+        return PrivacyLoss.of(law.noise, *use).compose(law.uses)
     if isinstance(law, Noise):
-        return PrivacyLoss.of(law, _sensitivity(law, sensitivity))
+        return PrivacyLoss.of(law, _sensitivity(law, sensitivity), _changes(law, changes))
     expected = "to be a Noise, a Design or a PrivacyLoss"
     raise InvalidParameterError("law", type(law).__name__, expected)
 
@@ -235,6 +251,15 @@ def _sensitivity(law: Noise | Design, sensitivity: float | None) -> float:
     if sensitivity is None:
         return law.sensitivity if isinstance(law, Design) else 1.0
     return at_least("sensitivity", sensitivity)
+
+
+def _changes(law: Noise | Design, changes: Changes | None) -> Changes:
+    """The space that one draw is judged for."""
+    if not isinstance(law, Design):
+        return checked_changes(changes, law.dimension)
+    if changes is not None:
+        raise InvalidParameterError("changes", changes, "to be left out: a Design has its own")
+    return law.changes_of(law.noise)
 
 
 def _pmf(loss: Loss, pitch: float) -> Any:
@@ -338,6 +363,10 @@ def _classes() -> tuple[Any, Any]:
         sensitivity: float = attr.ib(default=1.0, converter=_checked_sensitivity)
         # other draws stay untouched
         is_partial: bool = attr.ib(default=False, validator=attr.validators.instance_of(bool))
+        # what one person can change, JSON in bytes
+        changes: bytes = attr.ib(
+            default=_EVERY_CHANGE, repr=_kind_of_changes, validator=_checked_changes
+        )
 
     class LeastNoiseAccountant(PLDAccountant):
         """dp-accounting's PLDAccountant, which also understands LeastNoiseDpEvent
@@ -347,15 +376,13 @@ def _classes() -> tuple[Any, Any]:
             if not isinstance(event, LeastNoiseDpEvent):
                 return super()._maybe_compose(event, count, do_compose)
             replaced = self.neighboring_relation == dp_accounting.NeighboringRelation.REPLACE_ONE
-            if replaced and event.is_partial:
-                message = (
-                    "A replaced person may touch other draws than before: design for twice "
-                    "as many touched answers."
-                )
-                return self.CompositionErrorDetails(invalid_event=event, error_message=message)
             try:
                 noise = Noise.from_description(json.loads(event.law))
-                loss = PrivacyLoss.of(noise, (2.0 if replaced else 1.0) * event.sensitivity)
+                changes = changes_from(json.loads(event.changes))
+                if replaced:
+                    _check_replaced(event.is_partial, changes, noise.dimension)
+                moved = (2.0 if replaced else 1.0) * event.sensitivity
+                loss = PrivacyLoss.of(noise, moved, changes)
             except LeastNoiseError as error:
                 return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
             if do_compose:
@@ -368,8 +395,27 @@ def _classes() -> tuple[Any, Any]:
     return LeastNoiseDpEvent, LeastNoiseAccountant
 
 
+def _check_replaced(is_partial: bool, changes: Changes, answers: int) -> None:
+    """A replaced person is one removed and one added: twice as far is enough only where the space
+    holds the sum of any two of its vectors once it is twice as large."""
+    if is_partial or changes.touched_of(answers) < answers:
+        raise UnsupportedError(
+            "A replaced person may touch other draws or answers than before: design for twice as "
+            "many touched answers."
+        )
+    if changes.is_one_sided:
+        raise UnsupportedError(
+            "A replaced person moves some answers up and others down: design for changes of any "
+            "signs."
+        )
+
+
 def _shortened(law: bytes) -> str:
     return f"<law of {len(law)} bytes>"
+
+
+def _kind_of_changes(content: bytes) -> str:
+    return str(json.loads(content)["kind"])
 
 
 def _checked_law(event: Any, attribute: Any, content: Any) -> None:
@@ -377,6 +423,13 @@ def _checked_law(event: Any, attribute: Any, content: Any) -> None:
         Noise.from_description(json.loads(content))
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidFileError(f"The event does not hold a law: {error}") from None
+
+
+def _checked_changes(event: Any, attribute: Any, content: Any) -> None:
+    try:
+        changes_from(json.loads(content))
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise InvalidFileError(f"The event does not hold a space of changes: {error}") from None
 
 
 def _checked_sensitivity(value: Any) -> float:

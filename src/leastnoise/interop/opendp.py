@@ -37,7 +37,7 @@ import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, positive_integer
-from leastnoise.interop.distance import IntendedUse, Source, as_distance, loss_at
+from leastnoise.interop.distance import IntendedUse, Source, as_distance, loss_at, loss_at_length
 from leastnoise.interop.untruncated import UntruncatedLaw
 from leastnoise.laws.base import Noise
 from leastnoise.losses.base import Loss
@@ -83,9 +83,11 @@ def make_leastnoise(
 ) -> Any:
     """The measurement that adds the noise of `law`, a Design, an Artefact or a Noise, to its input.
 
-    The l∞ distance lets one person move every answer: that a person touches only some,
-    `design(touched=…)`, counts for integers in the l1 or l2 distance. Answers of
-    different sensitivities are to be divided by `Design.scales` first.
+    The l∞ distance lets one person move every answer, up or down: that a person touches only some,
+    `design(touched=…)`, counts for integers in the l1 or l2 distance. A length of all changes,
+    `Euclidean`, counts in the l2 distance; that they all move the same way, `OneSided`, in none,
+    and noise that is only for that is refused. Answers of different sensitivities are to be divided
+    by `Design.scales` first.
 
     Args:
         input_domain: An atom domain (one answer) or a vector domain (all answers of the use):
@@ -116,6 +118,8 @@ def make_leastnoise(
         raise UnsupportedError(f"Expected {input_metric} to measure the members of {input_domain}.")
     count = _count(use, size, answers)
     mechanism = _Measured.of(use, count // use.noise.dimension, measure)
+    # what cannot be judged for a distance is refused here, not when somebody asks for its cost
+    loss_at(mechanism.law, Fraction(use.sensitivity))
 
     def function(argument: Any) -> Any:
         values = argument if is_vector else [argument]
@@ -300,7 +304,10 @@ class _Measured:
         if self.law.domain == "integer" and math.isfinite(exponent):
             places = distance ** int(exponent) * (1 + Fraction(1, 1 << 40))
             touched = min(touched, math.floor(places))
-        return (NO_LOSS, 1) if touched == 0 else (loss_at(self.law, distance), touched)
+        if touched == 0:
+            return NO_LOSS, 1
+        at = loss_at_length if exponent == 2 else loss_at
+        return at(self.law, distance), touched
 
 
 def _dp() -> Any:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -41,6 +42,10 @@ from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.sampling.lattice import LiftedSampler
 
 _CHUNK = 1 << 20  # terms at a time
+_ONE_WAY = (
+    "This noise hides changes that are all up or all down: judge it for OneSided(), or take noise "
+    "for changes of any signs."
+)
 _HALVINGS = 90  # of the place of a quantile
 
 
@@ -147,11 +152,12 @@ class LiftedNoise(Noise):
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         ranges = changes.ranges_of(self.dimension)
         if ranges is None or any(low < 0 for low, _ in ranges):
-            raise UnsupportedError(
-                "This noise hides changes that are all up or all down: judge it for OneSided(), or "
-                "take noise for changes of any signs."
-            )
+            raise UnsupportedError(_ONE_WAY)
         return unproven_below(self.base.loss(sensitivity))
+
+    def loss_at(self, distance: Fraction) -> Loss:
+        """Refused: a distance bounds changes of any signs."""
+        raise UnsupportedError(_ONE_WAY)
 
     def sampler(self) -> LiftedSampler:
         return LiftedSampler(self.base.sampler())

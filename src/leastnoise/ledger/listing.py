@@ -8,6 +8,7 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from leastnoise.changes import BOX
 from leastnoise.files.infinity import infinity_as_text
 from leastnoise.files.spreadsheet import csv_text, guarded
 from leastnoise.ledger.event_log import FORMAT, VERSION
@@ -96,11 +97,17 @@ def as_json(
         "version": VERSION,
         "head": head,
         "datasets": [{**asdict(dataset), "remaining": dataset.remaining} for dataset in datasets],
-        "entries": [asdict(entry) for entry in entries],
+        "entries": [entry_as_json(entry) for entry in entries],
         "laws": dict(laws),
     }
     plain = infinity_as_text(content)
     return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def entry_as_json(entry: LedgerEntry) -> dict[str, Any]:
+    """A release as plain data; what one person can change with the kind of the space."""
+    draws = [{**vars(item), "changes": item.changes.describe()} for item in entry.draws]
+    return {**asdict(entry), "draws": draws}
 
 
 def _short(value: float | None) -> str:
@@ -111,9 +118,15 @@ def _entry_row(entry: LedgerEntry) -> list[str]:
     time = entry.time.removesuffix("+00:00")
     costs = (entry.epsilon_after, entry.epsilon_if_fixed, entry.simple_sum)
     hashes = (entry.plan_hash[:12], entry.law_hash[:12])
-    state = ", ".join(filter(None, (_state(entry), entry.stamp)))
+    state = ", ".join(filter(None, (_state(entry), entry.stamp, _changes(entry))))
     draws = str(_drawn(entry))
     return [str(entry.id), time, entry.dataset, draws, *map(_short, costs), *hashes, state]
+
+
+def _changes(entry: LedgerEntry) -> str:
+    """The kinds of changes that a release is for, where that is not the whole box."""
+    kinds = {item.changes.kind: None for item in entry.draws if item.changes != BOX}
+    return f"{' and '.join(kinds)} changes" if kinds else ""
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise.changes import Changes
 from leastnoise.designer.result import Design
 from leastnoise.errors import InvalidParameterError, positive_integer
 from leastnoise.plots import style
@@ -23,6 +24,7 @@ def privacy_curves(
     *,
     compositions: int | None = None,
     sensitivity: float | None = None,
+    changes: Changes | None = None,
     delta: float | None = None,
     deltas: Sequence[float] = _DELTAS,
     ax: Any = None,
@@ -34,6 +36,8 @@ def privacy_curves(
         compositions: Releases with this noise; by default a design's own, else 1.
         sensitivity: How much one person can move one answer; 1 by default, and left out for a
             Design, which has its own.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs by
+            default, and left out for a Design, which has its own.
         delta: Marked, with the ε that each law needs there; by default a design's own.
         deltas: The δ at which the curves are computed.
         ax: The axes to draw on; new ones by default.
@@ -43,6 +47,7 @@ def privacy_curves(
 
     Raises:
         InvalidParameterError: `laws` is none of these, or `deltas` is empty.
+        UnsupportedError: A law cannot be judged for such changes.
         MissingExtraError: matplotlib is not installed.
 
     Guarantees: every point of a curve is an upper bound.
@@ -59,7 +64,7 @@ def privacy_curves(
     n = releases(laws, compositions)
     marked = laws.delta if delta is None and isinstance(laws, Design) else delta
     largest = 0.0
-    for law in drawn_laws(laws, sensitivity):
+    for law in drawn_laws(laws, sensitivity, changes):
         loss = law.loss(n)
         # By δ, not by ε: the curve of a law of pure differential privacy ends in a vertical drop.
         epsilons = [loss.epsilon(each) for each in deltas]
@@ -82,6 +87,7 @@ def epsilon_by_compositions(
     delta: float | None = None,
     most: int = 100,
     sensitivity: float | None = None,
+    changes: Changes | None = None,
     ax: Any = None,
 ) -> Any:
     """ε after 1, 2, … releases with the same noise.
@@ -93,6 +99,8 @@ def epsilon_by_compositions(
         most: Releases up to which the curves go.
         sensitivity: How much one person can move one answer; 1 by default, and left out for a
             Design, which has its own.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs by
+            default, and left out for a Design, which has its own.
         ax: The axes to draw on; new ones by default.
 
     Returns:
@@ -101,6 +109,7 @@ def epsilon_by_compositions(
     Raises:
         InvalidParameterError: `laws` is none of these, or they are no design and `delta` is left
             out.
+        UnsupportedError: A law cannot be judged for such changes.
         MissingExtraError: matplotlib is not installed.
 
     Guarantees: every point of a curve is an upper bound.
@@ -117,7 +126,7 @@ def epsilon_by_compositions(
     at = laws.delta if delta is None and isinstance(laws, Design) else delta
     if at is None:
         raise InvalidParameterError("delta", delta, "to be given")
-    drawn = drawn_laws(laws, sensitivity)
+    drawn = drawn_laws(laws, sensitivity, changes)
     for law in drawn:
         epsilons = [law.loss(n).epsilon(at) for n in counts]
         label = law.name if math.isfinite(epsilons[0]) else f"{law.name}: infinite"

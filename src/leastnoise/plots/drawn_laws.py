@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX, Changes
 from leastnoise.designer.result import OPTIMISED_PRODUCT, Design
 from leastnoise.errors import InvalidParameterError
 from leastnoise.laws.base import Noise
@@ -23,18 +24,25 @@ class DrawnLaw:
     noise: Noise
     draws: int
     sensitivity: float
+    changes: Changes = BOX
 
     def loss(self, releases: int) -> PrivacyLoss:
-        return PrivacyLoss.of(self.noise, self.sensitivity).compose(self.draws * releases)
+        one = PrivacyLoss.of(self.noise, self.sensitivity, self.changes)
+        return one.compose(self.draws * releases)
 
 
-def drawn_laws(laws: Laws, sensitivity: float | None = None) -> list[DrawnLaw]:
+def drawn_laws(
+    laws: Laws, sensitivity: float | None = None, changes: Changes | None = None
+) -> list[DrawnLaw]:
     """A design and every known law at the same cost, or the laws given; ours comes last, to be
     drawn on top.
 
-    A design states its own sensitivity; for laws it is 1 unless given.
+    A design states its own sensitivity and changes; for laws they are 1 and the box unless given.
     """
     if isinstance(laws, Design):
+        if changes is not None:
+            expected = "to be left out: the design has its own"
+            raise InvalidParameterError("changes", changes, expected)
         return _of_design(laws, sensitivity)
     s = 1.0 if sensitivity is None else sensitivity
     named = dict(laws) if isinstance(laws, Mapping) else {"noise": laws}
@@ -42,7 +50,8 @@ def drawn_laws(laws: Laws, sensitivity: float | None = None) -> list[DrawnLaw]:
         raise InvalidParameterError(
             "laws", laws, "to be a Design, a Noise, or a table of names and Noise"
         )
-    return [DrawnLaw(name, noise, 1, s) for name, noise in named.items()]
+    space = BOX if changes is None else changes
+    return [DrawnLaw(name, noise, 1, s, space) for name, noise in named.items()]
 
 
 def releases(laws: Laws, compositions: int | None) -> int:
@@ -60,9 +69,10 @@ def _of_design(best: Design, sensitivity: float | None) -> list[DrawnLaw]:
         expected = f"to be left out: the design has its own, {s:g}"
         raise InvalidParameterError("sensitivity", sensitivity, expected)
     rivals = [
-        DrawnLaw(name, noise, 1 if noise.dimension > 1 else best.touched, s)
+        DrawnLaw(name, noise, 1 if noise.dimension > 1 else best.touched, s, best.changes_of(noise))
         for name, noise in best.rival_laws.items()
         if name not in (best.origin, OPTIMISED_PRODUCT)
     ]
     rivals.sort(key=lambda law: style.place_in_legend(law.name))
-    return [*rivals, DrawnLaw(best.origin, best.noise, best.uses // best.compositions, s)]
+    own = best.uses // best.compositions, s, best.changes_of(best.noise)
+    return [*rivals, DrawnLaw(best.origin, best.noise, *own)]

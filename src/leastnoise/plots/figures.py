@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.designer.compare import ComparedLaw
 from leastnoise.designer.result import Design
 from leastnoise.laws.base import Noise
@@ -49,8 +50,14 @@ def design_sheet(best: Design) -> Sheet:
     cost.set_title(f"ε at σ = {best.noise.std:.4g}, δ = {delta}")
     use = style.use_in_words(best.compositions, best.batch, best.sensitivity)
     guarantee = f"ε = {above(best.epsilon)} at δ = {delta}"
-    sheet.figure.suptitle(f"{best.origin} noise: {use}, {guarantee}")
+    held = _condition(best.changes, best.batch)
+    sheet.figure.suptitle(f"{best.origin} noise: {use}, {guarantee}{held}")
     return sheet
+
+
+def _condition(changes: Changes, answers: int) -> str:
+    """What the guarantee holds under, on a line of its own; nothing for the whole box."""
+    return "" if changes == BOX else f"\nif {changes.condition(answers)}"
 
 
 def compare_sheet(rows: Sequence[ComparedLaw], *, sigma: float, delta: float) -> Sheet:
@@ -85,7 +92,13 @@ def compare_sheet(rows: Sequence[ComparedLaw], *, sigma: float, delta: float) ->
 
 
 def account_sheet(
-    name: str, noise: Noise, *, delta: float, sensitivity: float, draws: int
+    name: str,
+    noise: Noise,
+    *,
+    delta: float,
+    sensitivity: float,
+    draws: int,
+    changes: Changes = BOX,
 ) -> Sheet:
     """A law that was judged: its privacy curve, ε as releases add up, and the loss of one draw.
 
@@ -95,11 +108,14 @@ def account_sheet(
         delta: Probability with which the guarantee may fail, over all draws.
         sensitivity: How much one person can move one answer, in its units.
         draws: How often the law is drawn.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs by
+            default.
 
     Returns:
         The picture, to be saved.
 
     Raises:
+        UnsupportedError: The law cannot be judged for such changes.
         MissingExtraError: matplotlib is not installed.
 
     Example:
@@ -112,12 +128,14 @@ def account_sheet(
     curve, sums, loss = sheet.axes
     title = style.plain(name)
     named = {title: noise}
-    at: dict[str, Any] = {"delta": delta, "sensitivity": sensitivity}
+    moves: dict[str, Any] = {"sensitivity": sensitivity, "changes": changes}
+    at = {"delta": delta, **moves}
     privacy_curves(named, compositions=draws, ax=curve, **at)
     epsilon_by_compositions(named, most=max(draws, 20), ax=sums, **at)
-    privacy_loss(named, sensitivity=sensitivity, ax=loss)
-    moved = below(sensitivity, 6)
-    sheet.figure.suptitle(f"{title}: standard deviation {noise.std:.4g}, sensitivity {moved}")
+    privacy_loss(named, **moves, ax=loss)
+    moved, held = below(sensitivity, 6), _condition(changes, noise.dimension)
+    told = f"{title}: standard deviation {noise.std:.4g}, sensitivity {moved}{held}"
+    sheet.figure.suptitle(told)
     return sheet
 
 

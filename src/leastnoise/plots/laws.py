@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX, Changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Noise
 from leastnoise.plots import style
@@ -77,7 +78,13 @@ def density(
     return ax
 
 
-def privacy_loss(laws: Laws, *, sensitivity: float | None = None, ax: Any = None) -> Any:
+def privacy_loss(
+    laws: Laws,
+    *,
+    sensitivity: float | None = None,
+    changes: Changes | None = None,
+    ax: Any = None,
+) -> Any:
     """What one draw may reveal: the probability that its privacy loss is at least ℓ, for every ℓ.
 
     A law of pure differential privacy ends in a vertical drop at its ε; the others have a tail.
@@ -86,13 +93,17 @@ def privacy_loss(laws: Laws, *, sensitivity: float | None = None, ax: Any = None
         laws: A Design (drawn with its rivals), a Noise, or several by name.
         sensitivity: How much one person can move one answer; 1 by default, and left out for a
             Design, which has its own.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs by
+            default, and left out for a Design, which has its own.
         ax: The axes to draw on; new ones by default.
 
     Returns:
         The matplotlib axes.
 
     Raises:
-        InvalidParameterError: `laws` is none of these, or a sensitivity stands beside a Design.
+        InvalidParameterError: `laws` is none of these, or a sensitivity or changes stand beside a
+            Design.
+        UnsupportedError: A law cannot be judged for such changes.
         MissingExtraError: matplotlib is not installed.
 
     Example:
@@ -101,10 +112,10 @@ def privacy_loss(laws: Laws, *, sensitivity: float | None = None, ax: Any = None
         >>> ax.get_xlabel()
         'privacy loss ℓ of one draw (nats)'
     """
-    drawn = drawn_laws(laws, sensitivity)
+    drawn = drawn_laws(laws, sensitivity, changes)
     ax = style.axes_or_new(ax)
     for law in drawn:
-        x, y = loss_tail(law.noise, law.sensitivity)
+        x, y = loss_tail(law.noise, law.sensitivity, law.changes)
         ax.plot(x, y, label=law.name, **style.line(law.name))
     ax.set_xlabel("privacy loss ℓ of one draw (nats)")
     ax.set(ylabel="probability of a loss of at least ℓ", yscale="log", ylim=(_FAR, 1.5))
@@ -113,10 +124,12 @@ def privacy_loss(laws: Laws, *, sensitivity: float | None = None, ax: Any = None
     return ax
 
 
-def loss_tail(noise: Noise, sensitivity: float = 1.0) -> tuple[Floats, Floats]:
+def loss_tail(
+    noise: Noise, sensitivity: float = 1.0, changes: Changes = BOX
+) -> tuple[Floats, Floats]:
     """ℓ and the probability that the loss of one draw is at least ℓ, from the judge's table of
     losses; 1e-9 where it is less."""
-    loss = PrivacyLoss.of(noise, sensitivity)
+    loss = PrivacyLoss.of(noise, sensitivity, changes)
     ((single, _),) = loss.parts
     # 1 for a law whose every loss is nothing or infinite
     reach = min(loss.epsilon(_FAR), single.largest) or 1.0

@@ -1,6 +1,6 @@
 // The form: text fields that keep what was typed, sliders that move along a grid of round numbers.
 
-import { FIELDS } from "./state.js";
+import { FIELDS, isBatch } from "./state.js";
 
 function decades(first, last, steps) {
   const found = [];
@@ -78,7 +78,9 @@ export class Controls {
 
   /** Which fields are seen, and where the sliders stand. */
   arrange() {
-    for (const name of ["epsilon", "sigma"]) this.form.querySelector(`[data-field=${name}]`).hidden = this.state.by !== name;
+    const field = (name) => this.form.querySelector(`[data-field=${name}]`);
+    for (const name of ["epsilon", "sigma"]) field(name).hidden = this.state.by !== name;
+    field("changes").hidden = !isBatch(this.state);
     for (const slider of this.form.querySelectorAll("[data-slider]")) {
       const name = slider.dataset.slider;
       const values = grid(name, this.state);

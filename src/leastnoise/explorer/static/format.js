@@ -106,7 +106,7 @@ export function lawClass(name) {
   if (plain === "optimised product") return "law-cactus";
   if (plain === "setting a") return "law-a";
   if (plain === "setting b") return "law-b";
-  return `law-${plain}`;
+  return `law-${plain.replace(" ", "-")}`;
 }
 
 /** An HTML element with attributes and children; text is text, never markup. */

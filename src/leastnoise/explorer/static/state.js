@@ -1,8 +1,8 @@
 // The whole state of the page is in the address, after the #: it can be sent to a colleague and never reaches a server's log.
 
-export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain"];
+export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes"];
 export const START = {
-  by: "epsilon", epsilon: "1", sigma: "8", delta: "1e-6", answers: "10", asked: "together", sensitivity: "1", domain: "integer",
+  by: "epsilon", epsilon: "1", sigma: "8", delta: "1e-6", answers: "10", asked: "together", sensitivity: "1", domain: "integer", changes: "box",
   value: "1204", unit: "patients", scale: "linear", a: "", b: "",
 };
 const LONGEST = 120;
@@ -25,6 +25,9 @@ export function writeAddress(state) {
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
 }
 
+/** Whether several answers are asked together: only then does it matter which way one person moves them. */
+export const isBatch = (fields) => fields.asked === "together" && Number(fields.answers) !== 1;
+
 /** The fields of a setting as the server takes them: the one of ε and σ that is not fixed is left out. */
 export function query(state) {
   const unused = state.by === "sigma" ? "epsilon" : "sigma";
@@ -36,8 +39,10 @@ export function pinned(state) {
   return FIELDS.map((name) => state[name].trim()).join("~");
 }
 
+/** The inverse; addresses of earlier versions do not say what one person can change. */
 export function unpinned(word) {
   const values = word.split("~");
+  if (values.length === FIELDS.length - 1) values.push(START.changes);
   if (values.length !== FIELDS.length) return null;
   return Object.fromEntries(FIELDS.map((name, index) => [name, values[index]]));
 }
@@ -51,6 +56,7 @@ export function isSetting(setting, asked) {
     setting.by === wanted.by &&
     setting.domain === wanted.domain &&
     (setting.asked === wanted.asked || Number(wanted.answers) === 1) && // one answer is together and apart
+    (setting.changes === wanted.changes || !isBatch(wanted)) &&
     [wanted.by, "delta", "answers", "sensitivity"].every(isSame)
   );
 }
