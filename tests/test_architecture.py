@@ -53,7 +53,6 @@ MOST_COMPLEX = 12
 # Where the class of a law or a loss is asked for outside of laws/ and losses/, and why.
 CLASS_ASKED = {
     "accountant.privacy_loss: Noise": "`compose` says that a law is no loss",
-    "artefact.exact: LatticeNoise": "`exact` takes and gives this one class of laws",
     "designer.result: LatticeNoise": "`lattice_noise` gives this one class of laws",
     "interop.distance: Noise": "a use is of a design, an artefact or a law",
     "interop.dp_accounting: Noise": "an event is made from a law or from a design",

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.accountant.saddle import GridSettings
+from leastnoise.changes import BOX, Changes
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
@@ -22,30 +24,35 @@ from leastnoise.errors import (
 )
 from leastnoise.lattice.steps import shift_in_steps
 from leastnoise.laws.base import Noise, without_lattice
-from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.sampling.weights import BITS, PLAIN_TAIL, integer_weights, rounded_weights
+from leastnoise.sampling.weights import (
+    BITS,
+    PLAIN_TAIL,
+    ShellLaw,
+    integer_weights,
+    rounded_weights,
+)
 
 # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
 _TAIL_SHARE = 1e-8
+_Law = TypeVar("_Law", bound=Noise)
+_Shells = TypeVar("_Shells", bound=ShellLaw)
 
 
-def rounded(
-    noise: LatticeNoise, bits: int = 128, tail: float = PLAIN_TAIL, shift: int = 0
-) -> LatticeNoise:
+def rounded(noise: _Shells, bits: int = 128, tail: float = PLAIN_TAIL, shift: int = 0) -> _Shells:
     """`noise` with integer weights of sum 2^bits; see `rounded_weights`. It is not judged."""
-    masses = rounded_weights(noise, bits, tail, shift).masses()
-    return LatticeNoise(masses, None, noise.step, noise.domain, noise.dimension)
+    return noise.with_weights(rounded_weights(noise, bits, tail, shift))
 
 
 def exact(
-    noise: Noise,
+    noise: _Law,
     *,
     delta: float,
     sensitivity: float = 1.0,
     compositions: int = 1,
     bits: int | None = None,
     tolerance: float = 1e-6,
-) -> LatticeNoise:
+    changes: Changes = BOX,
+) -> _Law:
     """The law of `noise` with integer weights: the one to judge, save and sample.
 
     64 bits a draw where they are enough, else 128: `bits=None` takes the first whose judged
@@ -58,9 +65,10 @@ def exact(
         compositions: How many releases are made with the law.
         bits: 64 or 128 random bits a draw; None for the fewest that are enough.
         tolerance: How much ε may grow, relative to itself.
+        changes: What one person can change, for a law that is fitted to it.
 
     Returns:
-        The law that is drawn; `noise` itself where it has integer weights already.
+        The law that is drawn, of the same kind; `noise` itself where it has integer weights.
 
     Raises:
         DesignError: No rounding keeps the guarantee within the tolerance.
@@ -77,7 +85,7 @@ def exact(
         >>> law.tail_ratio is None and law.variance <= 9.0 * (1.0 + 1e-12)
         True
     """
-    if not isinstance(noise, LatticeNoise):
+    if not isinstance(noise, ShellLaw):
         raise without_lattice(noise)
     delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
     sensitivity, tolerance = at_least("sensitivity", sensitivity), positive("tolerance", tolerance)
@@ -86,7 +94,7 @@ def exact(
     already = integer_weights(noise)
     if already is not None and bits in (None, already.bits):
         return noise
-    use = _JudgedUse(delta, sensitivity, n)
+    use = _JudgedUse(delta, sensitivity, n, changes)
     return _first_as_good(noise, BITS if bits is None else (bits,), use, tolerance)
 
 
@@ -97,16 +105,15 @@ class _JudgedUse:
     delta: float
     sensitivity: float
     compositions: int
+    changes: Changes
 
-    def epsilon(self, law: LatticeNoise, settings: GridSettings) -> float:
+    def epsilon(self, law: Noise, settings: GridSettings) -> float:
         """ε of the whole use."""
-        loss = replace(PrivacyLoss.of(law, self.sensitivity), settings=settings)
+        loss = replace(PrivacyLoss.of(law, self.sensitivity, self.changes), settings=settings)
         return loss.compose(self.compositions).epsilon(self.delta)
 
 
-def _first_as_good(
-    law: LatticeNoise, widths: tuple[int, ...], use: _JudgedUse, tolerance: float
-) -> LatticeNoise:
+def _first_as_good(law: Any, widths: tuple[int, ...], use: _JudgedUse, tolerance: float) -> Any:
     """The law rounded to the first number of bits that keeps its ε within the tolerance."""
     delta, n = use.delta, use.compositions
     m = shift_in_steps(use.sensitivity, law.step)
@@ -138,10 +145,17 @@ def _first_as_good(
 
 
 def as_drawn(
-    noise: Noise, *, delta: float, sensitivity: float = 1.0, compositions: int = 1
+    noise: Noise,
+    *,
+    delta: float,
+    sensitivity: float = 1.0,
+    compositions: int = 1,
+    changes: Changes = BOX,
 ) -> Noise:
     """The law that is drawn in the place of `noise`: itself where it is drawn exactly,
     else `exact(noise, …)`."""
     if noise.sampler().is_exact:
         return noise
-    return exact(noise, delta=delta, sensitivity=sensitivity, compositions=compositions)
+    return exact(
+        noise, delta=delta, sensitivity=sensitivity, compositions=compositions, changes=changes
+    )

@@ -292,6 +292,9 @@ class LatticeNoise(ShellLaw, Noise):
     def sampler(self) -> LatticeSampler:
         return LatticeSampler(self)
 
+    def with_weights(self, weights: IntegerWeights) -> LatticeNoise:
+        return LatticeNoise(weights.masses(), None, self.step, self.domain, self.dimension)
+
     def describe(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
