@@ -16,7 +16,7 @@ from leastnoise.accountant.window import Window
 from leastnoise.lattice import overlap, shells
 from leastnoise.lattice.radial import is_non_increasing
 from leastnoise.losses.gaussian import GaussianLoss
-from leastnoise.losses.lattice import joint_table, mass_beyond, lattice_loss
+from leastnoise.losses.lattice import joint_table, lattice_loss, mass_beyond
 from leastnoise.losses.table import TableLoss
 
 pytestmark = pytest.mark.portable

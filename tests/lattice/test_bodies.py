@@ -5,15 +5,18 @@ import math
 
 import numpy as np
 import pytest
-import reference_norms as reference
 
+import reference_norms as reference
 from leastnoise import Box, Euclidean, OneSided
 from leastnoise.errors import AccountingError, InvalidParameterError
+from leastnoise.lattice.bodies.capped import continued, ways, ways_up_to
 from leastnoise.lattice.bodies.overlap import centre_is_worst, one_sided_pairs, shared, worst_moved
 from leastnoise.laws.norm import body_of
 
 SMALL = {
     "range": [(2, 2, 6), (3, 3, 5), (4, 4, 3)],
+    "touched": [(2, 1, 8), (3, 1, 5), (3, 2, 7), (3, 3, 5), (4, 2, 3), (4, 3, 3)],
+    "count": [(2, 1, 8), (3, 1, 5), (3, 2, 7), (3, 3, 5), (4, 2, 3), (4, 3, 3)],
 }
 CASES = [(name, *case) for name, cases in SMALL.items() for case in cases]
 
@@ -73,8 +76,83 @@ def test_the_range_is_for_changes_of_one_sign():
     assert body.refusal(OneSided()) is None
     assert body.refusal(OneSided(touched=2)) is None
     assert body.refusal(OneSided(ranges=[(0, 0.5), (0, 1), (0, 1)])) is None
-    for changes in (Box(), Box(touched=1), Euclidean(1.0), OneSided(ranges=[(0, 1)] * 2 + [(-1, 1)])):
+    for changes in (
+        Box(),
+        Box(touched=1),
+        Euclidean(1.0),
+        OneSided(ranges=[(0, 1)] * 2 + [(-1, 1)]),
+    ):
         assert "OneSided" in body.refusal(changes)
+
+
+def test_the_others_are_for_as_many_answers_as_they_say():
+    touched, count = body_of("touched", 5, 2), body_of("count", 5, 2)
+    for changes in (Box(touched=2), Box(touched=1), OneSided(touched=2)):
+        assert touched.refusal(changes) is None
+    for changes in (OneSided(touched=2), OneSided(touched=1)):
+        assert count.refusal(changes) is None
+    for changes in (Box(), Box(touched=3), OneSided(), OneSided(touched=3)):
+        assert "touched=2" in touched.refusal(changes)
+        assert "touched=2" in count.refusal(changes)
+    assert "OneSided(touched=2)" in count.refusal(Box(touched=2))
+    assert "length" in touched.refusal(Euclidean(1.0))
+    assert count.refusal(Euclidean(1.0)) is not None
+
+
+def test_what_a_body_may_cost_is_limited():
+    for name in ("touched", "count"):
+        with pytest.raises(InvalidParameterError, match="at most the 5"):
+            body_of(name, 5, 6)
+        with pytest.raises(InvalidParameterError, match="to be smaller for touched=70"):
+            body_of(name, 100, 70)
+        with pytest.raises(InvalidParameterError, match="shells"):
+            body_of(name, 10, 5).coordinate(np.full(10_000, 1e-4))
+
+
+def test_values_of_the_counts():
+    """#{r ≤ t} and Σx_1² over it."""
+    for d, k, t, points, squares in [(4, 2, 3, 1025, 2508), (10, 3, 5, 250611225, 894053946)]:
+        body = body_of("touched", d, k)
+        counts = body.shell_counts(t + 1)
+        assert sum(counts) == points
+        assert float(np.dot(body.squares(t), counts)) == pytest.approx(squares, rel=1e-14)
+
+
+def test_touching_all_answers_is_the_cube_and_the_range():
+    range_of, count = body_of("range", 6, 6), body_of("count", 6, 6)
+    assert count.shell_counts(50) == range_of.shell_counts(50)
+    assert count.squares(49) == pytest.approx(range_of.squares(49), rel=1e-12)
+    assert count.products(49) == pytest.approx(range_of.products(49), rel=1e-12)
+    cube = [(2 * t + 1) ** 6 - (2 * t - 1) ** 6 for t in range(1, 50)]
+    assert body_of("touched", 6, 6).shell_counts(50) == [1, *cube]
+
+
+def test_touching_one_answer_is_the_sum_of_sizes():
+    """k = 1: ‖x‖₁ for both."""
+    touched, count = body_of("touched", 5, 1), body_of("count", 5, 1)
+    assert touched.shell_counts(40) == count.shell_counts(40)
+    assert touched.shell_counts(3) == [1, 10, 50]
+    assert count.products(39) == pytest.approx(np.zeros(40), abs=1e-12)
+
+
+# --- points with a bounded largest entry and a bounded sum ----------------------------------------
+
+
+@pytest.mark.parametrize("entries", [0, 1, 2, 3, 4])
+def test_ways_are_what_the_list_says(entries):
+    for p, most in itertools.product(range(1, 5), range(-1, 16)):
+        listed = [y for y in itertools.product(range(1, p + 1), repeat=entries) if sum(y) <= most]
+        assert ways(entries, p, most) == len(listed)
+        for first in range(1, p + 1):
+            if entries:
+                within = sum(y[0] <= first for y in listed)
+                assert ways_up_to(first, entries - 1, p, most) == within
+
+
+def test_a_polynomial_is_continued():
+    values = [7, *(t**3 - 2 * t for t in range(1, 6))]
+    assert continued(values, 3) == values[:3]
+    assert continued(values, 40) == [7, *(t**3 - 2 * t for t in range(1, 40))]
 
 
 # --- overlaps of the range -----------------------------------------------------------------------
@@ -94,7 +172,8 @@ def test_values_of_the_overlaps():
 
 
 @pytest.mark.parametrize(
-    ("d", "m", "moved", "last"), [(2, 1, 1, 6), (2, 3, 2, 6), (3, 2, 1, 5), (3, 2, 2, 5), (4, 1, 2, 3)]
+    ("d", "m", "moved", "last"),
+    [(2, 1, 1, 6), (2, 3, 2, 6), (3, 2, 1, 5), (3, 2, 2, 5), (4, 1, 2, 3)],
 )
 def test_pairs_of_shells_hold_what_the_list_says(d, m, moved, last):
     shift = (m,) * moved + (0,) * (d - moved)
@@ -131,8 +210,15 @@ def test_no_shift_of_several_steps_shares_fewer_points_than_the_worst(d, m, last
 
 @pytest.mark.parametrize(
     ("d", "m", "touched", "last"),
-    [(2, 1, 2, 3000), (7, 4, 7, 200), (10, 1, 10, 1000), (20, 3, 20, 200), (30, 6, 30, 60)]
-    + [(10, 2, 3, 300), (100, 1, 100, 255)],
+    [
+        (2, 1, 2, 3000),
+        (7, 4, 7, 200),
+        (10, 1, 10, 1000),
+        (20, 3, 20, 200),
+        (30, 6, 30, 60),
+        (10, 2, 3, 300),
+        (100, 1, 100, 255),
+    ],
 )
 def test_half_of_the_coordinates_is_the_worst(d, m, touched, last):
     assert worst_moved(d, touched) == min(touched, (d + 1) // 2)

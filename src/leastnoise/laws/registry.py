@@ -20,4 +20,6 @@ BODIES |= {
     "correlated": CorrelatedNoise,
     "lifted": LiftedNoise,
     "range": NormNoise,
+    "touched": NormNoise,
+    "count": NormNoise,
 }

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from leastnoise.lattice.bodies.base import Body
 from leastnoise.sampling.alias import AliasTable
+from leastnoise.sampling.capped_points import CountPoints, TouchedPoints
 from leastnoise.sampling.entropy import Entropy
 from leastnoise.sampling.lattice import drawn_weights
 from leastnoise.sampling.range_points import RangeTable
@@ -33,6 +34,8 @@ class ShellPoints(Protocol):
 # by the name of the body: radii and body to their points
 POINTS: dict[str, Callable[[Sequence[int], Body], ShellPoints]] = {
     "range": lambda radii, body: RangeTable.of(radii, body.dimension),
+    "touched": lambda radii, body: TouchedPoints(radii, body.dimension, body.touched),
+    "count": lambda radii, body: CountPoints(radii, body.dimension, body.touched),
 }
 
 
