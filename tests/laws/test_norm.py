@@ -322,3 +322,37 @@ def test_weights_that_rise_are_refused():
     content["weights"].reverse()
     with pytest.raises(InvalidParameterError, match="do not rise"):
         Noise.from_drawn(content)
+
+
+@pytest.mark.parametrize(
+    "c", [(1, 1), (1, 1, 1), (2, -1, 0), (1, -2, 1), (3, 3, -3), (0.5, 1.5, 0)]
+)
+def test_the_law_of_a_whole_combination_is_exact(c):
+    law = ended("range", len(c), len(c), last=6 if len(c) == 2 else 4)
+    p = reference.probabilities(law)
+    sums = [(abs(sum(a * b for a, b in zip(c, x, strict=True))), q) for x, q in p.items()]
+    for confidence in (0.3, 0.5, 0.9, 0.99, 0.99999):
+        w = law.combined_interval(c, confidence)
+        assert math.fsum(q for s, q in sums if s <= w) >= confidence
+        below = math.fsum(q for s, q in sums if s < w - 1e-9)
+        assert below < confidence + 1e-9
+    # one that is no whole multiple is bounded, and never by less
+    loose = law.combined_interval((c[0] * math.sqrt(2.0), *c[1:]), 0.9)
+    assert loose >= 0.0
+    assert law.combined_interval(c, 1.0 - 1e-9) >= law.combined_interval(c, 0.99999)
+
+
+def test_the_sum_of_ten_counts():
+    """σ√(d(d+1)/2) is its standard deviation; ± at 95 % is near twice that."""
+    law = range_law(5.0, 10)
+    everything = [1.0] * 10
+    deviation = math.sqrt(law.combined_variance(everything))
+    assert deviation == pytest.approx(5.0 * math.sqrt(55.0), rel=1e-9)
+    assert 1.8 * deviation < law.combined_interval(everything, 0.95) < 2.2 * deviation
+    assert law.combined_interval([1.0, -1.0] + [0.0] * 8, 0.95) == law.interval(0.95)
+    # of a law too wide for it, or of another body, on the safe side
+    assert range_law(900.0, 10).combined_interval([7.0] * 10, 0.95) > 2.2 * 7.0 * 900.0
+    count = count_law(5.0, 10, 5)
+    assert count.combined_interval(everything, 0.95) >= 2.0 * math.sqrt(
+        count.combined_variance(everything)
+    )

@@ -32,6 +32,12 @@ from leastnoise.errors import (
 from leastnoise.files.reading import only_fields
 from leastnoise.lattice import shells
 from leastnoise.lattice.bodies.base import Body
+from leastnoise.lattice.bodies.capped import falls
+from leastnoise.lattice.bodies.combination import (
+    ROUNDING,
+    sizes_of_combination,
+    whole_coefficients,
+)
 from leastnoise.lattice.bodies.count import CountBody
 from leastnoise.lattice.bodies.range import RangeBody
 from leastnoise.lattice.bodies.touched import TouchedBody
@@ -215,9 +221,8 @@ class NormNoise(ShellLaw, Noise):
             confidence: In (0, 1).
 
         Returns:
-            The half-width: exact for one answer, and of the range also for the difference of two;
-            else the least of the bounds of Chebyshev and of Boole, and of the range of one by
-            exponential moments.
+            The half-width: exact for one answer, and of the range also where all coefficients are
+            whole multiples of the smallest; else the lesser of the bounds of Chebyshev and Boole.
 
         Raises:
             InvalidParameterError: The coefficients are not as many numbers, or the confidence is
@@ -232,9 +237,26 @@ class NormNoise(ShellLaw, Noise):
         is_difference = held.size == 2 and held[0] == -held[1]
         if held.size == 1 or (is_difference and self.body.name == "range"):
             return size * self.interval(confidence)
+        found = self._combined_quantile(c, miss) if self.body.name == "range" else None
+        if found is not None:
+            return found
         each = max(0.0, float(self.quantile(0.5 * miss / held.size, upper=True)))
         boole = float(np.sum(np.abs(held))) * each
         return min(boole, math.sqrt(self.combined_variance(c) / miss) * (1.0 + 1e-12))
+
+    def _combined_quantile(self, c: Floats, miss: float) -> float | None:
+        """The half-width from the law of a whole-number combination, or None where that is not
+        found: other coefficients, too many values, or a tail below its rounding."""
+        whole = whole_coefficients(c)
+        if whole is None or miss < 1e3 * ROUNDING:
+            return None
+        masses = self._listed
+        log_falls = falls(masses, self.log_shell_counts(np.arange(masses.size)))
+        sizes = sizes_of_combination(log_falls, whole[0])
+        if sizes is None:
+            return None
+        beyond = np.append(np.cumsum(sizes[::-1])[::-1][1:], 0.0) + ROUNDING
+        return whole[1] * int(np.argmax(beyond <= miss)) if beyond[-1] <= miss else None
 
     def _coefficients(self, coefficients: ArrayLike) -> Floats:
         c = real_array("coefficients", coefficients)
