@@ -42,6 +42,11 @@ class Changes(ABC):
         """How many answers move at most."""
         return answers
 
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether it is the space of a person who is added or removed, and of no other relation."""
+        return False
+
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The space as plain JSON data."""
@@ -126,6 +131,10 @@ class OneSided(Changes):
         if self.ranges is not None:
             checked = tuple(_checked_range(*each) for each in enumerate(self.ranges))
             object.__setattr__(self, "ranges", checked)
+
+    @property
+    def is_one_sided(self) -> bool:
+        return True
 
     def fitted(self, answers: int) -> OneSided:
         if self.ranges is not None and len(self.ranges) != answers:

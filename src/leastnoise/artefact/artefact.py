@@ -12,6 +12,7 @@ from typing import Any
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.accountant.saddle import GridSettings
+from leastnoise.changes import BOX, Changes, checked_changes
 from leastnoise.errors import (
     AccountingError,
     InvalidParameterError,
@@ -27,19 +28,21 @@ from leastnoise.laws.base import Noise
 @dataclass(frozen=True)
 class Guarantee:
     """(epsilon, delta)-differential privacy of `compositions` releases when one person
-    moves each answer by ≤ sensitivity.
+    moves each answer by ≤ sensitivity, within the space of changes.
 
     Attributes:
         epsilon: ε over all the releases, an upper bound.
         delta: The probability with which ε may fail, over all the releases.
         compositions: How many releases are made with the law.
         sensitivity: How far one person moves each answer, in the units of the answers.
+        changes: Which vectors of changes one person can make, in sensitivities.
     """
 
     epsilon: float
     delta: float
     compositions: int
     sensitivity: float
+    changes: Changes = BOX
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,9 @@ class Artefact:
         asked = self.guarantee.delta if delta is None else delta
         if (compositions, asked) == (self.guarantee.compositions, self.guarantee.delta):
             return self.guarantee
-        return judged(self.noise, asked, compositions, self.guarantee.sensitivity, self.settings)
+        stated = self.guarantee
+        use = (asked, compositions, stated.sensitivity, self.settings, stated.changes)
+        return judged(self.noise, *use)
 
 
 def certify(
@@ -102,6 +107,7 @@ def certify(
     delta: float,
     compositions: int = 1,
     sensitivity: float = 1.0,
+    changes: Changes = BOX,
     rivals: Mapping[str, float] | None = None,
     problem: Mapping[str, Any] | None = None,
 ) -> Artefact:
@@ -112,6 +118,8 @@ def certify(
         delta: The δ of the guarantee, in (0, 1).
         compositions: How many releases are made with the law.
         sensitivity: How far one person moves each answer, in the units of the answers.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs unless it
+            is stated.
         rivals: ε of other laws, kept beside the guarantee as they are given.
         problem: What was asked for, plain JSON data, kept beside the guarantee as it is given.
 
@@ -140,7 +148,7 @@ def certify(
         stated = json.loads(json.dumps(dict(problem or {}), allow_nan=False))
     except (TypeError, ValueError):
         raise InvalidParameterError("problem", problem, "to be plain JSON data") from None
-    guarantee = judged(noise, delta, compositions, sensitivity, DEFAULT)
+    guarantee = judged(noise, delta, compositions, sensitivity, DEFAULT, changes)
     if not math.isfinite(guarantee.epsilon):
         raise AccountingError(
             f"The law has no finite epsilon at delta={delta!r} for {compositions} releases; end "
@@ -150,22 +158,28 @@ def certify(
         str(name): real_number(f"rivals[{name!r}]", epsilon)
         for name, epsilon in (rivals or {}).items()
     }
-    charged = charges(noise, guarantee.sensitivity)
+    charged = charges(noise, guarantee)
     return Artefact(noise, guarantee, charged, DEFAULT, stated, plain)
 
 
 def judged(
-    noise: Noise, delta: float, compositions: int, sensitivity: float, settings: GridSettings
+    noise: Noise,
+    delta: float,
+    compositions: int,
+    sensitivity: float,
+    settings: GridSettings,
+    changes: Changes = BOX,
 ) -> Guarantee:
     """The guarantee that the judge gives."""
     delta = open_unit("delta", delta)
     n = positive_integer("compositions", compositions)
     s = at_least("sensitivity", sensitivity)
-    loss = replace(PrivacyLoss.of(noise, s), settings=settings).compose(n)
-    return Guarantee(loss.epsilon(delta), delta, n, s)
+    space = checked_changes(changes, noise.dimension)
+    loss = replace(PrivacyLoss.of(noise, s, space), settings=settings).compose(n)
+    return Guarantee(loss.epsilon(delta), delta, n, s, space)
 
 
-def charges(noise: Noise, sensitivity: float) -> Charges:
+def charges(noise: Noise, guarantee: Guarantee) -> Charges:
     """What one release charges to δ."""
-    loss = noise.loss(sensitivity)
+    loss = noise.loss(guarantee.sensitivity, guarantee.changes)
     return Charges(loss.infinite, loss.deviation)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.accountant.saddle import GridSettings
-from leastnoise.changes import BOX, Changes
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
@@ -23,7 +22,7 @@ from leastnoise.errors import (
     positive_integer,
 )
 from leastnoise.lattice.steps import shift_in_steps
-from leastnoise.laws.base import Noise, without_lattice
+from leastnoise.laws.base import Noise
 from leastnoise.sampling.weights import (
     BITS,
     PLAIN_TAIL,
@@ -40,7 +39,7 @@ _Shells = TypeVar("_Shells", bound=ShellLaw)
 
 def rounded(noise: _Shells, bits: int = 128, tail: float = PLAIN_TAIL, shift: int = 0) -> _Shells:
     """`noise` with integer weights of sum 2^bits; see `rounded_weights`. It is not judged."""
-    return noise.with_weights(rounded_weights(noise, bits, tail, shift))
+    return noise.of_weights(rounded_weights(noise, bits, tail, shift))
 
 
 def exact(
@@ -51,7 +50,6 @@ def exact(
     compositions: int = 1,
     bits: int | None = None,
     tolerance: float = 1e-6,
-    changes: Changes = BOX,
 ) -> _Law:
     """The law of `noise` with integer weights: the one to judge, save and sample.
 
@@ -59,16 +57,16 @@ def exact(
     ε is within `tolerance` of the ε of `noise` for `compositions` releases at `delta`.
 
     Args:
-        noise: A law on a lattice, such as `Design.lattice_noise()` gives.
+        noise: A law on a lattice, such as `Design.lattice_noise()` gives, or one that is drawn by
+            such a law, with a hidden count. It is judged for the changes that it is made for.
         delta: The δ of the guarantee, in (0, 1).
         sensitivity: How far one person moves each answer, in the units of the answers.
         compositions: How many releases are made with the law.
         bits: 64 or 128 random bits a draw; None for the fewest that are enough.
         tolerance: How much ε may grow, relative to itself.
-        changes: What one person can change, for a law that is fitted to it.
 
     Returns:
-        The law that is drawn, of the same kind; `noise` itself where it has integer weights.
+        The law that is drawn, of the same kind; `noise` itself where it has integer weights already.
 
     Raises:
         DesignError: No rounding keeps the guarantee within the tolerance.
@@ -85,17 +83,19 @@ def exact(
         >>> law.tail_ratio is None and law.variance <= 9.0 * (1.0 + 1e-12)
         True
     """
-    if not isinstance(noise, ShellLaw):
-        raise without_lattice(noise)
     delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
     sensitivity, tolerance = at_least("sensitivity", sensitivity), positive("tolerance", tolerance)
     if bits is not None and bits not in BITS:
         raise InvalidParameterError("bits", bits, "to be 64, 128 or None")
-    already = integer_weights(noise)
-    if already is not None and bits in (None, already.bits):
-        return noise
-    use = _JudgedUse(delta, sensitivity, n, changes)
-    return _first_as_good(noise, BITS if bits is None else (bits,), use, tolerance)
+    use = _JudgedUse(delta, sensitivity, n)
+
+    def weighted(law: Any) -> Any:
+        already = integer_weights(law)
+        if already is not None and bits in (None, already.bits):
+            return law
+        return _first_as_good(law, BITS if bits is None else (bits,), use, tolerance)
+
+    return cast(_Law, noise.with_weights(weighted))
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,11 @@ class _JudgedUse:
     delta: float
     sensitivity: float
     compositions: int
-    changes: Changes
 
-    def epsilon(self, law: Noise, settings: GridSettings) -> float:
-        """ε of the whole use."""
-        loss = replace(PrivacyLoss.of(law, self.sensitivity, self.changes), settings=settings)
+    def epsilon(self, law: Any, settings: GridSettings) -> float:
+        """ε of the whole use, for the changes that the law is made for."""
+        loss = PrivacyLoss.of(law, self.sensitivity, law.made_for)
+        loss = replace(loss, settings=settings)
         return loss.compose(self.compositions).epsilon(self.delta)
 
 
@@ -145,17 +145,10 @@ def _first_as_good(law: Any, widths: tuple[int, ...], use: _JudgedUse, tolerance
 
 
 def as_drawn(
-    noise: Noise,
-    *,
-    delta: float,
-    sensitivity: float = 1.0,
-    compositions: int = 1,
-    changes: Changes = BOX,
+    noise: Noise, *, delta: float, sensitivity: float = 1.0, compositions: int = 1
 ) -> Noise:
     """The law that is drawn in the place of `noise`: itself where it is drawn exactly,
     else `exact(noise, …)`."""
     if noise.sampler().is_exact:
         return noise
-    return exact(
-        noise, delta=delta, sensitivity=sensitivity, compositions=compositions, changes=changes
-    )
+    return exact(noise, delta=delta, sensitivity=sensitivity, compositions=compositions)

@@ -6,8 +6,10 @@ guarantee follows from the law in it alone.
                 {"domain", "batch", "step", "pitch", "bits", "first", "weights": ["hex", …]}
                 or density ∝ e^(−‖z‖₂/scale), rounded to the pitch
                 {"body": "sphere", "batch", "step", "pitch", "scale"},
-                for whole numbers with "domain": "integer" and the pitch 1
-  "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"},
+                for whole numbers with "domain": "integer" and the pitch 1; or other bodies,
+                "correlated" and "lifted", which docs/formats.md describes
+  "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"}, and "changes" where what one
+                person can change is not the whole box: {"kind", …}
   "charges":    {"unbounded", "deviation"},   probability a release charged to δ: a shift leaves
                                               the support; empty inner shells
   "accountant": {"name", "version", "accuracy", "most_points"},
@@ -29,6 +31,7 @@ from typing import Any
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.saddle import GridSettings
 from leastnoise.artefact.artefact import Artefact, Charges, Guarantee
+from leastnoise.changes import BOX, changes_from
 from leastnoise.errors import (
     InvalidFileError,
     LeastNoiseError,
@@ -66,7 +69,7 @@ def artefact_text(artefact: Artefact) -> str:
     """What the file holds."""
     content = {
         "law": artefact.noise.describe_drawn(),
-        "guarantee": asdict(artefact.guarantee),
+        "guarantee": _guarantee_as_json(artefact.guarantee),
         "charges": asdict(artefact.charges),
         "accountant": {
             "name": ACCOUNTANT,
@@ -124,13 +127,23 @@ def artefact_from(content: dict[str, Any], where: str) -> Artefact:
         ) from None
 
 
+def _guarantee_as_json(guarantee: Guarantee) -> dict[str, Any]:
+    """The box of all changes, which older files know alone, is not named."""
+    told = {field.name: getattr(guarantee, field.name) for field in fields(Guarantee)}
+    changes = guarantee.changes.describe()
+    del told["changes"]
+    return told if guarantee.changes == BOX else {**told, "changes": changes}
+
+
 def _guarantee(content: dict[str, Any]) -> Guarantee:
-    only_fields("guarantee", content, {field.name for field in fields(Guarantee)})
+    known = {field.name for field in fields(Guarantee)}
+    only_fields("guarantee", content, known if "changes" in content else known - {"changes"})
     return Guarantee(
         number(content["epsilon"]),
         open_unit("delta", content["delta"]),
         positive_integer("compositions", content["compositions"]),
         at_least("sensitivity", content["sensitivity"]),
+        changes_from(content.get("changes")),
     )
 
 

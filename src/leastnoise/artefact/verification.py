@@ -72,10 +72,9 @@ def verify(path: str | PathLike[str]) -> Verification:
         raise InvalidFileError(f"{error} Its content does not match its SHA-256 either.") from None
     stated = artefact.guarantee
     try:
-        found = judged(
-            artefact.noise, stated.delta, stated.compositions, stated.sensitivity, artefact.settings
-        )
-        charged = charges(artefact.noise, stated.sensitivity)
+        use = (stated.delta, stated.compositions, stated.sensitivity)
+        found = judged(artefact.noise, *use, artefact.settings, stated.changes)
+        charged = charges(artefact.noise, stated)
         variance = artefact.noise.variance
     except LeastNoiseError as error:
         mismatches.append(f"The weights could not be judged: {error}")

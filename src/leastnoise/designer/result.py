@@ -265,6 +265,13 @@ def artefact_of(design: Design) -> Artefact:
     law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
     stated = ("sigma", "batch", "touched", "compositions", "objective")
     problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
+    changes = design.changes if design.is_joint else BOX
     return certify(
-        law, delta=delta, compositions=uses, sensitivity=s, rivals=rivals, problem=problem
+        law,
+        delta=delta,
+        compositions=uses,
+        sensitivity=s,
+        changes=changes,
+        rivals=rivals,
+        problem=problem,
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX
 from leastnoise.designer.calibrate import least_scale
 from leastnoise.designer.result import Design, FoundLaw
 from leastnoise.errors import DesignError, LeastNoiseError
@@ -126,6 +127,7 @@ def best_known(setting: PageSetting) -> Design:
         compositions=setting.compositions,
         batch=setting.batch,
         touched=setting.batch,
+        changes=BOX,
         objective="tight",
         origin=best.name,
         renyi_order=None,

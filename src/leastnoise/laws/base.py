@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from os import PathLike
@@ -111,6 +111,32 @@ class Noise(ABC):
         earlier answers (docs/mathematics.md#one-kept-draw). False where it is not known."""
         return False
 
+    @property
+    def correlation(self) -> float:
+        """The correlation of the noise on two answers of one draw, the same for any two: 0 for a
+        law that keeps its shape when the sign of an answer is changed."""
+        return 0.0
+
+    def variance_of(self, coefficients: ArrayLike) -> float:
+        """The variance of a linear combination of the noise on the answers of one draw.
+
+        Args:
+            coefficients: One number for each answer.
+
+        Returns:
+            The variance, in the units of the answer squared.
+
+        Raises:
+            InvalidParameterError: There are not as many coefficients as answers.
+        """
+        each = real_array("coefficients", coefficients)
+        if each.shape != (self.dimension,):
+            raise InvalidParameterError(
+                "coefficients", coefficients, f"to be {self.dimension} numbers, one for each answer"
+            )
+        apart, together = float(np.sum(each**2)), float(np.sum(each)) ** 2
+        return self.variance * ((1.0 - self.correlation) * apart + self.correlation * together)
+
     @abstractmethod
     def pmf(self, k: ArrayLike) -> Floats:
         """Probability of one lattice point at radius |k|.
@@ -203,6 +229,20 @@ class Noise(ABC):
 
     def sampler(self) -> Sampler:
         """How the law is drawn, or an UnsupportedError."""
+        raise without_lattice(self)
+
+    def with_weights(self, weighted: Callable[[Any], Any]) -> Noise:
+        """The law with integer weights, where it is drawn by shells of a lattice.
+
+        Args:
+            weighted: Gives a `LatticeNoise` integer weights.
+
+        Returns:
+            The law that is drawn.
+
+        Raises:
+            UnsupportedError: The law has no shells to be weighted.
+        """
         raise without_lattice(self)
 
     def describe(self) -> dict[str, Any]:

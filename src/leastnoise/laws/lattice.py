@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -292,7 +292,10 @@ class LatticeNoise(ShellLaw, Noise):
     def sampler(self) -> LatticeSampler:
         return LatticeSampler(self)
 
-    def with_weights(self, weights: IntegerWeights) -> LatticeNoise:
+    def with_weights(self, weighted: Callable[[LatticeNoise], LatticeNoise]) -> LatticeNoise:
+        return weighted(self)
+
+    def of_weights(self, weights: IntegerWeights) -> LatticeNoise:
         return LatticeNoise(weights.masses(), None, self.step, self.domain, self.dimension)
 
     def describe(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ triangular, so P(noise > x) = ½ Σ W_k (1 − x/R_k)₊² for x ≥ 0. The corr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -155,6 +155,9 @@ class LiftedNoise(Noise):
 
     def sampler(self) -> LiftedSampler:
         return LiftedSampler(self.base.sampler())
+
+    def with_weights(self, weighted: Callable[[LatticeNoise], LatticeNoise]) -> LiftedNoise:
+        return LiftedNoise(weighted(self.base))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, "base": self.base.describe()}

@@ -196,24 +196,7 @@ class NormNoise(ShellLaw, Noise):
             return 0.0
         return math.fsum((masses * self.body.products(masses.size - 1)).tolist()) / self.variance
 
-    def combined_variance(self, coefficients: ArrayLike) -> float:
-        """The variance of Σ c_i·noise_i.
-
-        Args:
-            coefficients: c_i, one for each answer.
-
-        Returns:
-            The variance, in the squared units of the answers.
-
-        Raises:
-            InvalidParameterError: They are not as many numbers.
-        """
-        c = self._coefficients(coefficients)
-        squares, total = math.fsum((c * c).tolist()), math.fsum(c.tolist())
-        shared = self.correlation
-        return self.variance * max(squares * (1.0 - shared) + total * total * shared, 0.0)
-
-    def combined_interval(self, coefficients: ArrayLike, confidence: float) -> float:
+    def interval_of(self, coefficients: ArrayLike, confidence: float) -> float:
         """Half-width w with P(|Σ c_i·noise_i| ≤ w) ≥ confidence, on the safe side.
 
         Args:
@@ -242,7 +225,7 @@ class NormNoise(ShellLaw, Noise):
             return found
         each = max(0.0, float(self.quantile(0.5 * miss / held.size, upper=True)))
         boole = float(np.sum(np.abs(held))) * each
-        return min(boole, math.sqrt(self.combined_variance(c) / miss) * (1.0 + 1e-12))
+        return min(boole, math.sqrt(self.variance_of(c) / miss) * (1.0 + 1e-12))
 
     def _combined_quantile(self, c: Floats, miss: float) -> float | None:
         """The half-width from the law of a whole-number combination, or None where that is not
@@ -335,9 +318,15 @@ class NormNoise(ShellLaw, Noise):
     def sampler(self) -> NormSampler:
         return NormSampler(self, self.body)
 
-    def with_weights(self, weights: IntegerWeights) -> NormNoise:
-        """The law of the same norm that has these integer weights."""
+    def with_weights(self, weighted: Callable[[NormNoise], NormNoise]) -> NormNoise:
+        return weighted(self)
+
+    def of_weights(self, weights: IntegerWeights) -> NormNoise:
         return NormNoise(self.body, weights.masses())
+
+    @property
+    def made_for(self) -> Changes:
+        return self.body.made_for
 
     def describe(self) -> dict[str, Any]:
         return {

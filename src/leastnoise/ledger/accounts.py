@@ -12,15 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from leastnoise.changes import BOX, changes_from
 from leastnoise.errors import LedgerError
 from leastnoise.files.canonical import digest
 from leastnoise.ledger import event_log
 from leastnoise.ledger.budget import Budget
 from leastnoise.ledger.filter import Charge, epsilon_at_rule, filter_epsilon, nothing
-from leastnoise.ledger.records import Dataset, LawDraws, LedgerEntry, Unit
+from leastnoise.ledger.records import Dataset, JudgedDraw, LawDraws, LedgerEntry, Unit
 from leastnoise.text.characters import shown
 
-Uses = Mapping[tuple[str, float], int]  # draws by (hash of the law, sensitivity)
+Uses = Mapping[JudgedDraw, int]  # how often each
 _TAMPERED = "Nothing is spent from a ledger that was tampered with; see check()."
 
 
@@ -142,10 +143,7 @@ def release_event(
         "dataset": name,
         "time": event_log.now(),
         **texts,
-        "draws": [
-            {"law": item.law_hash, "sensitivity": item.sensitivity.hex(), "uses": item.uses}
-            for item in draws
-        ],
+        "draws": [_draw_as_json(item) for item in draws],
         "renyi": [value.hex() for value in after.total.renyi],
         "largest": after.total.largest.hex(),
         "failure": after.total.failure.hex(),
@@ -198,10 +196,22 @@ def _shown(text: Any) -> str:
     return shown(text)
 
 
+def _draw_as_json(item: LawDraws) -> dict[str, Any]:
+    """A draw as an event states it; the box of all changes, which older files know alone, is not
+    named."""
+    told = {"law": item.law_hash, "sensitivity": item.sensitivity.hex(), "uses": item.uses}
+    return told if item.changes == BOX else {**told, "changes": item.changes.describe()}
+
+
 def draws_of(data: Mapping[str, Any]) -> tuple[LawDraws, ...]:
     """The draws that an event states."""
     return tuple(
-        LawDraws(_shown(item["law"]), _number(item["sensitivity"]), int(item["uses"]))
+        LawDraws(
+            _shown(item["law"]),
+            _number(item["sensitivity"]),
+            int(item["uses"]),
+            changes_from(item.get("changes")),
+        )
         for item in data["draws"]
     )
 
@@ -218,12 +228,11 @@ def _number_or_none(text: str | None) -> float | None:
     return None if text is None else _number(text)
 
 
-def added(uses: Uses, draws: Sequence[LawDraws]) -> dict[tuple[str, float], int]:
+def added(uses: Uses, draws: Sequence[LawDraws]) -> dict[JudgedDraw, int]:
     """The uses with more draws."""
     total = dict(uses)
     for item in draws:
-        key = (item.law_hash, item.sensitivity)
-        total[key] = total.get(key, 0) + item.uses
+        total[item.judged] = total.get(item.judged, 0) + item.uses
     return total
 
 

@@ -19,7 +19,7 @@ from leastnoise.ledger.accounts import (
 )
 from leastnoise.ledger.filter import epsilon_at_rule
 from leastnoise.ledger.prices import Prices
-from leastnoise.ledger.records import LawDraws
+from leastnoise.ledger.records import ADD_OR_REMOVE, LawDraws
 from leastnoise.ledger.stored_laws import law_at
 from leastnoise.text.characters import shown
 
@@ -157,6 +157,11 @@ def _release_faults(state: _Audit, event: event_log.Event) -> list[str]:
     clash = before.clash_with(name, unit_of(data))
     if clash:
         faults.append(f"Event {number} is for others. {clash}")
+    if unit_of(data).relation != ADD_OR_REMOVE and any(item.changes.is_one_sided for item in draws):
+        faults.append(
+            f"Event {number} has changes that are all up or all down, and its relation is not "
+            f"{ADD_OR_REMOVE!r}."
+        )
     budget = before.budget
     if not stated.epsilon <= budget.epsilon:
         faults.append(

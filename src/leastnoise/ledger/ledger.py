@@ -51,6 +51,7 @@ from leastnoise.ledger.event_log import EventLog
 from leastnoise.ledger.filter import delta_left
 from leastnoise.ledger.prices import Prices, previewed, why_last, why_refused
 from leastnoise.ledger.records import (
+    ADD_OR_REMOVE,
     Dataset,
     LawDraws,
     LedgerEntry,
@@ -218,7 +219,8 @@ class Ledger:
             plan_hash: What is released.
             note: Words of your own.
             stamp: What marks the release, a seeded generator for instance.
-            relation: Which tables are neighbours.
+            relation: Which tables are neighbours; "add/remove" where a spend is for changes that
+                are all up or all down.
             person: Whose rows belong together (`Plan.unit`).
             person_is: What a person is.
             last: Whether it is meant to be the last release of the data set: one after which less
@@ -252,7 +254,7 @@ class Ledger:
             "plan_hash": spelled("plan_hash", plan_hash),
             "note": spelled("note", note, empty=True),
             "stamp": spelled("stamp", stamp, empty=True),
-            **unit_texts(relation, person, person_is),
+            **unit_texts(_implied(items, relation), person, person_is),
         }
         # before the lock: the loss of a new law is what takes time
         laws, draws = self._prices.laws(items)
@@ -450,7 +452,8 @@ class Ledger:
             account = accounts.account(name)
             after = self._prices.after(connection, account, draws)
             closed = self._prices.closed(connection, after)
-        clash = account.clash_with(name, unit_of(unit_texts(relation, person, person_is)))
+        texts = unit_texts(_implied(items, relation), person, person_is)
+        clash = account.clash_with(name, unit_of(texts))
         return previewed(account, after, clash, closed)
 
     def delta_share(self, dataset: str) -> float:
@@ -667,6 +670,19 @@ def _checked(spends: Sequence[Spend]) -> tuple[Spend, ...]:
             "spends", type(spends).__name__, "to be a non-empty list of Spend"
         )
     return items
+
+
+def _implied(spends: Sequence[Spend], relation: str) -> str:
+    """The relation of a release. Changes that are all up or all down are those of a person who is
+    added or removed: a release that has such, and does not say, settles it for the data set."""
+    if not any(spend.changes.is_one_sided for spend in spends):
+        return relation
+    if relation not in ("", ADD_OR_REMOVE):
+        raise LedgerError(
+            f"A release with changes=OneSided() is for relation = {ADD_OR_REMOVE!r}, not "
+            f"{relation!r}: to replace a person moves some answers up and others down."
+        )
+    return ADD_OR_REMOVE
 
 
 def _check_copy(entry: LedgerEntry, known: str | None, first: int, left: str) -> None:

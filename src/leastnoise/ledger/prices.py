@@ -24,7 +24,7 @@ from leastnoise.ledger.filter import (
     spare_for,
     tight_epsilon,
 )
-from leastnoise.ledger.records import LawDraws, Preview, Spend
+from leastnoise.ledger.records import JudgedDraw, LawDraws, Preview, Spend
 from leastnoise.ledger.stored_laws import StoredLaw, as_stored, law_at, loss_of_draw
 from leastnoise.losses.base import Loss
 from leastnoise.text.numbers import above, below
@@ -39,11 +39,11 @@ class Prices:
 
     def __init__(self) -> None:
         self._stored: dict[Noise | PrivacyLoss, tuple[tuple[StoredLaw, int], ...]] = {}
-        self._losses: dict[tuple[str, float], Loss] = {}
+        self._losses: dict[JudgedDraw, Loss] = {}
         self._foreign: dict[str, bool] = {}
-        self._charges: dict[tuple[str, float, Budget, float], Charge] = {}
+        self._charges: dict[tuple[JudgedDraw, Budget, float], Charge] = {}
         self._alone: dict[tuple[tuple[LawDraws, ...], float], float] = {}
-        self._closed: dict[tuple[frozenset[tuple[tuple[str, float], int]], Budget], bool] = {}
+        self._closed: dict[tuple[frozenset[tuple[JudgedDraw, int]], Budget], bool] = {}
 
     def laws(self, spends: Sequence[Spend]) -> tuple[dict[str, str], tuple[LawDraws, ...]]:
         """The laws of a release as text, by hash, and its draws; their losses are at hand then."""
@@ -52,20 +52,22 @@ class Prices:
             if spend.noise not in self._stored:
                 self._stored[spend.noise] = as_stored(spend.noise)
             for law, count in self._stored[spend.noise]:
-                self._learn(law.hash, law.law, spend.sensitivity)
+                drawn = LawDraws(law.hash, spend.sensitivity, count * spend.uses, spend.changes)
+                self._learn(drawn.judged, law.law)
                 texts[law.hash] = law.text
-                draws.append(LawDraws(law.hash, spend.sensitivity, count * spend.uses))
+                draws.append(drawn)
         return texts, tuple(draws)
 
-    def loss(self, connection: sqlite3.Connection, law_hash: str, sensitivity: float) -> Loss:
+    def loss(self, connection: sqlite3.Connection, judged: JudgedDraw) -> Loss:
         """The loss of one draw, from the law in the file where it is not at hand."""
-        if (law_hash, sensitivity) not in self._losses:
-            self._learn(law_hash, law_at(connection, law_hash), sensitivity)
-        return self._losses[law_hash, sensitivity]
+        if judged not in self._losses:
+            self._learn(judged, law_at(connection, judged[0]))
+        return self._losses[judged]
 
-    def _learn(self, law_hash: str, law: Noise | PrivacyLoss, sensitivity: float) -> None:
-        if (law_hash, sensitivity) not in self._losses:
-            self._losses[law_hash, sensitivity] = loss_of_draw(law, sensitivity)
+    def _learn(self, judged: JudgedDraw, law: Noise | PrivacyLoss) -> None:
+        law_hash, sensitivity, changes = judged
+        if judged not in self._losses:
+            self._losses[judged] = loss_of_draw(law, sensitivity, changes)
             self._foreign[law_hash] = isinstance(law, PrivacyLoss)
 
     def after(
@@ -110,9 +112,9 @@ class Prices:
     ) -> Charge:
         total = account.total
         for item in draws:
-            key = (item.law_hash, item.sensitivity, account.budget, spare)
+            key = (item.judged, account.budget, spare)
             if key not in self._charges:
-                loss = self.loss(connection, item.law_hash, item.sensitivity)
+                loss = self.loss(connection, item.judged)
                 self._charges[key] = charge(
                     loss, account.budget, spare=spare, foreign=self._foreign[item.law_hash]
                 )
@@ -125,7 +127,7 @@ class Prices:
         if budget.is_adaptive and len(uses) > _MOST_LAWS:
             return None
         try:
-            losses = [(self.loss(connection, *key), count) for key, count in uses.items()]
+            losses = [(self.loss(connection, key), count) for key, count in uses.items()]
             return tight_epsilon(losses, budget.delta)
         except AccountingError:
             if not budget.is_adaptive:
@@ -153,8 +155,7 @@ class Prices:
     ) -> float:
         """ε of one release by itself."""
         if (draws, delta) not in self._alone:
-            keys = [(item.law_hash, item.sensitivity, item.uses) for item in draws]
-            losses = [(self.loss(connection, law, shift), uses) for law, shift, uses in keys]
+            losses = [(self.loss(connection, item.judged), item.uses) for item in draws]
             self._alone[draws, delta] = tight_epsilon(losses, delta)
         return self._alone[draws, delta]
 

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import astuple, dataclass, field
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import BOX, Changes, checked_changes
 from leastnoise.errors import InvalidParameterError, at_least, plain_text, positive_integer
 from leastnoise.laws.base import Noise
 from leastnoise.ledger.budget import RELEASES, Rule
@@ -31,10 +32,13 @@ class Spend:
         sensitivity: By how much one person moves the answers, in their unit; left at 1
             for a privacy loss.
         uses: How many independent draws the release makes; one draw of a batch law is one use.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs unless it
+            is stated. `OneSided()` is for persons who are added or removed, and says so for the
+            whole data set.
 
     Raises:
         InvalidParameterError: `noise` is neither a law nor the loss of something,
-            `sensitivity` is negative, or `uses` is no positive whole number.
+            `sensitivity` is negative, `uses` is no positive whole number, or `changes` is no space.
 
     Example:
         >>> from leastnoise import gaussian
@@ -45,6 +49,7 @@ class Spend:
     noise: Noise | PrivacyLoss
     sensitivity: float = 1.0
     uses: int = 1
+    changes: Changes = BOX
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, (Noise, PrivacyLoss)):
@@ -57,8 +62,19 @@ class Spend:
                 raise InvalidParameterError(
                     "sensitivity", self.sensitivity, "to be left out: a privacy loss has it already"
                 )
+            if self.changes != BOX:
+                raise InvalidParameterError(
+                    "changes", self.changes, "to be left out: a privacy loss has them already"
+                )
             if not self.noise.parts or any(count < 1 for _, count in self.noise.parts):
                 raise InvalidParameterError("noise", self.noise, "to be the loss of something")
+            return
+        fitted = checked_changes(self.changes, self.noise.dimension)
+        object.__setattr__(self, "changes", fitted)
+
+
+ADD_OR_REMOVE = "add/remove"  # the relation of changes that are all up or all down
+JudgedDraw = tuple[str, float, Changes]  # hash of the law, sensitivity, changes
 
 
 @dataclass(frozen=True)
@@ -69,11 +85,18 @@ class LawDraws:
         law_hash: SHA-256 of the law, by which `Ledger.law` finds it.
         sensitivity: By how much one person moves the answers, in their unit.
         uses: How many draws.
+        changes: Which vectors of changes one person can make, in sensitivities.
     """
 
     law_hash: str
     sensitivity: float
     uses: int
+    changes: Changes = BOX
+
+    @property
+    def judged(self) -> JudgedDraw:
+        """What is judged: all but how often."""
+        return self.law_hash, self.sensitivity, self.changes
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import Changes, checked_changes
 from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
@@ -84,9 +85,11 @@ def law_at(connection: sqlite3.Connection, law_hash: str) -> Noise | PrivacyLoss
         ) from None
 
 
-def loss_of_draw(law: Noise | PrivacyLoss, sensitivity: float) -> Loss:
+def loss_of_draw(law: Noise | PrivacyLoss, sensitivity: float, changes: Changes) -> Loss:
     """The loss of one draw of what is kept under one hash."""
-    return law.parts[0][0] if isinstance(law, PrivacyLoss) else law.loss(sensitivity)
+    if isinstance(law, PrivacyLoss):
+        return law.parts[0][0]
+    return law.loss(sensitivity, checked_changes(changes, law.dimension))
 
 
 def loss_as_json(loss: Loss) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from os import PathLike
@@ -14,6 +14,7 @@ from typing import Any
 from leastnoise.files.spreadsheet import csv_text, guarded
 from leastnoise.files.writing import write_whole
 from leastnoise.optional import required as extra
+from leastnoise.releases.estimates.combination import Combination, Named, combined
 from leastnoise.releases.record import ReleaseRecord
 from leastnoise.releases.report.cautions import beside
 from leastnoise.releases.report.guarantee import bounds, guarantee, law
@@ -51,6 +52,34 @@ class Release(ReleaseRecord):
         >>> done.rows[0].statistic, done.epsilon <= 1.0
         ('count', True)
     """
+
+    def combine(self, coefficients: Mapping[Named, float]) -> Combination:
+        """A sum, a difference or another linear combination of published numbers, with its error.
+
+        The noise of numbers that are drawn together is correlated, so their errors do not add up
+        as those of independent numbers.
+
+        Args:
+            coefficients: By the name of a statistic, or a pair of it and a group as it is shown
+                ("ward = A").
+
+        Returns:
+            The value, from the numbers before post-processing, and its noise.
+
+        Raises:
+            PlanError: the release has no such number, or it is a ratio of noisy numbers.
+            InvalidParameterError: a coefficient is no number.
+
+        Example:
+            >>> import pyarrow
+            >>> from leastnoise import Plan, Statistic, release
+            >>> asked = (Statistic("count"), Statistic("count", name="again"))
+            >>> plan = Plan("c", None, "add/remove", asked, 1.0, 1e-6, one_row_per_person=True)
+            >>> done = release(plan, table=pyarrow.table({"x": [1, 2, 3]}))
+            >>> done.combine({"count": 1, "again": -1}).noise_std
+            0.0
+        """
+        return combined(self.plan, self.mechanism, self.rows, coefficients)
 
     def as_dict(self) -> dict[str, Any]:
         """The whole release as plain JSON data."""

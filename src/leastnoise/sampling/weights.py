@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cost as costs
+from leastnoise.changes import BOX, Changes
 from leastnoise.errors import DesignError, InvalidParameterError
 from leastnoise.lattice.radial import Radial
 from leastnoise.lattice.shells import Floats
@@ -57,8 +58,13 @@ class ShellLaw(Radial, ABC):
     def variance(self) -> float: ...
 
     @abstractmethod
-    def with_weights(self, weights: IntegerWeights) -> Self:
+    def of_weights(self, weights: IntegerWeights) -> Self:
         """The law on the same shells with these integer weights."""
+
+    @property
+    def made_for(self) -> Changes:
+        """The widest changes that it is judged for."""
+        return BOX
 
     def shell_counts(self, size: int) -> list[int]:
         """n_0 … n_(size−1) as exact integers. Bodies other than the cube have their own."""

@@ -35,6 +35,10 @@ class Body(Protocol):
     def touched(self) -> int:
         """How many answers one person moves at most, for the changes it is made for."""
 
+    @property
+    def made_for(self) -> Changes:
+        """The widest of these changes."""
+
     def radius(self, point: Sequence[int]) -> int:
         """r(x)."""
 

@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise.changes import Changes
+from leastnoise.changes import Changes, OneSided
 from leastnoise.lattice.bodies.capped import (
     affordable,
     capped_answers,
@@ -62,6 +62,10 @@ class CountBody:
         d, k = capped_answers(self.dimension, self.touched)
         object.__setattr__(self, "dimension", d)
         object.__setattr__(self, "touched", k)
+
+    @property
+    def made_for(self) -> Changes:
+        return OneSided(self.touched)
 
     def radius(self, point: Sequence[int]) -> int:
         up, down = [max(x, 0) for x in point], [max(-x, 0) for x in point]

@@ -30,7 +30,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise.changes import Changes
+from leastnoise.changes import Changes, OneSided
 from leastnoise.errors import InvalidParameterError, positive_integer
 from leastnoise.lattice.overlap import log_both_ends, log_one_end
 from leastnoise.lattice.shells import Floats
@@ -54,6 +54,10 @@ class RangeBody:
     @property
     def touched(self) -> int:
         return self.dimension
+
+    @property
+    def made_for(self) -> Changes:
+        return OneSided()
 
     def radius(self, point: Sequence[int]) -> int:
         return max(0, *point) - min(0, *point)

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise.changes import Changes
+from leastnoise.changes import Box, Changes
 from leastnoise.lattice.bodies.capped import (
     affordable,
     capped_answers,
@@ -57,6 +57,10 @@ class TouchedBody:
         d, k = capped_answers(self.dimension, self.touched)
         object.__setattr__(self, "dimension", d)
         object.__setattr__(self, "touched", k)
+
+    @property
+    def made_for(self) -> Changes:
+        return Box(self.touched)
 
     def radius(self, point: Sequence[int]) -> int:
         sizes = [abs(x) for x in point]
