@@ -556,7 +556,7 @@ MUTANTS: list[Mutant] = [
             "the mass beyond the listed shells is forgotten",
         ),
         (
-            "if deviation < _LARGEST_DEVIATION and is_non_increasing(filled):",
+            "if deviation < LARGEST_DEVIATION and is_non_increasing(filled):",
             "if is_non_increasing(filled):",
             "any centre may be filled",
         ),
