@@ -66,7 +66,7 @@ def exact(
         tolerance: How much ε may grow, relative to itself.
 
     Returns:
-        The law that is drawn, of the same kind; `noise` itself where it has integer weights already.
+        The law that is drawn, of the same kind; `noise` itself where it has integer weights.
 
     Raises:
         DesignError: No rounding keeps the guarantee within the tolerance.
