@@ -497,6 +497,86 @@ MUTANTS: list[Mutant] = [
         ("- log_shell_count(dimension, last)\n", "\n", "a tail does not start at its shell's mass"),
     ),
     *_in(
+        "lattice/bodies/overlap.py",
+        "lattice/test_bodies.py accountant/test_norm_losses.py",
+        (
+            "return min(touched, (dimension + 1) // 2)",
+            "return 1",
+            "the shift of one answer is judged, and others are worse",
+        ),
+        ("one[u + m] * other[u] + one[u]", "one[u] * other[u] + one[u]", "overlaps are miscounted"),
+        (
+            "strict=True)):\n                return False",
+            "strict=True)):\n                return True",
+            "a shift that is worse is not found",
+        ),
+    ),
+    *_in(
+        "lattice/bodies/range.py",
+        "lattice/test_bodies.py accountant/test_norm_losses.py",
+        ("all(low >= Fraction(0)", "all(low >= Fraction(-1)", "changes of any signs are accepted"),
+        (
+            "powers[t + 1] - 2 * powers[t] + inner[t]",
+            "powers[t + 1] - powers[t]",
+            "shells are miscounted",
+        ),
+    ),
+    *_in(
+        "lattice/bodies/touched.py",
+        "lattice/test_bodies.py",
+        (
+            "if changes.touched_of(self.dimension) > self.touched:",
+            "if False:",
+            "more answers move than the norm is made for",
+        ),
+        (
+            "-(-sum(sizes) // self.touched)",
+            "sum(sizes) // self.touched",
+            "the norm is rounded down",
+        ),
+    ),
+    *_in(
+        "lattice/bodies/count.py",
+        "lattice/test_bodies.py",
+        (
+            "if is_one_sided(changes, self.dimension) and is_few:",
+            "if is_few:",
+            "changes of any signs are accepted",
+        ),
+    ),
+    *_in(
+        "losses/norm.py",
+        "accountant/test_norm_losses.py",
+        (
+            "falls = log_h[:-shift] - log_h[shift:]",
+            "falls = log_h[:-1] - log_h[1:]",
+            "several steps are judged as one",
+        ),
+        (
+            "noise.shell_masses[max(noise.last - shift + 1, 0) :]",
+            "noise.shell_masses[noise.last + 1 :]",
+            "what leaves the support is not charged",
+        ),
+        ("raised=_NOTHING_KNOWN", "raised=0.0", "a lower bound that nobody proved"),
+    ),
+    *_in(
+        "sampling/range_points.py",
+        "sampling/test_norm_draws.py",
+        (
+            "ends = 2 * ((t + 1) ** (left - 1) - t ** (left - 1))",
+            "ends = (t + 1) ** (left - 1) - t ** (left - 1)",
+            "points of a shell are not as likely",
+        ),
+        ("other = np.where(top_first, 0, t)", "other = t", "a shell is never closed from below"),
+    ),
+    *_in(
+        "sampling/capped_points.py",
+        "sampling/test_norm_draws.py",
+        ("> drawn\n", ">= drawn\n", "sizes are one too small"),
+        ("if drawn < bound:", "if drawn <= bound:", "a number at its bound is drawn"),
+        ("else -size", "else size", "the noise is never negative"),
+    ),
+    *_in(
         "lattice/steps.py",
         "lattice/test_steps.py",
         (

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -200,3 +201,10 @@ def test_a_law_is_judged_once_for_one_use():
     assert law.loss(2.0, OneSided()) != one
     assert law.loss(1.0, OneSided()) == one
     assert np.isfinite(one.largest)
+
+
+def test_the_loss_at_any_distance_is_that_of_whole_steps():
+    law = law_of_scale(body_of("touched", 3, 3), 2.0)
+    assert law.loss_at(Fraction(3, 2)) == law.loss(2.0)
+    with pytest.raises(UnsupportedError):
+        law_of_scale(body_of("range", 3, 3), 2.0).loss_at(Fraction(1))

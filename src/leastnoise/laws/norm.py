@@ -301,6 +301,10 @@ class NormNoise(ShellLaw, Noise):
             self._judged[key] = self._loss(shift, space)
         return self._judged[key]
 
+    def loss_at(self, distance: Fraction) -> Loss:
+        """The loss for any changes of so many whole steps, where the norm is made for them."""
+        return self.loss(float(math.ceil(distance)))
+
     def _loss(self, shift: int, space: Changes) -> Loss:
         if self.body.name != "range":
             return pure_loss(self, shift)
