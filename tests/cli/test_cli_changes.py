@@ -30,7 +30,7 @@ SPACES = {
     "whole": (
         ["--batch", "10", "--changes", "one-sided", "--domain", "integer"],
         OneSided(),
-        "correlated",
+        "norm",
         ONE_WAY,
     ),
     "length": (["--batch", "20", "--radius", "2"], Euclidean(2.0), "ball", LENGTH),
