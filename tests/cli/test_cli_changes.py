@@ -149,6 +149,26 @@ def test_a_bare_law_for_one_sided_changes_is_refused_where_nobody_says_so(files,
     assert said["epsilon"] == PrivacyLoss.of(cube(8.0, 11)).epsilon(1e-6)
 
 
+def test_a_law_for_one_answer_has_no_space_to_state():
+    asked = ("account", "laplace", "--sigma", "8", "--batch", "4", "--delta", "1e-6")
+    for option in (("--changes", "one-sided"), ("--radius", 2), ("--touched", 2)):
+        refused(run(*asked, *option), "to be left out: one draw of the law serves one answer")
+    plain = printed(*asked)
+    assert printed(*asked, "--changes", "box") == plain
+    assert plain["changes"] == Box().describe()
+
+
+def test_touched_answers_of_a_joint_draw_are_said_by_the_artefact(files):
+    sixty = "7\n" * 60
+    refused(
+        run("perturb", files / "touched.json", "--touched", 30, typed=sixty),
+        "--touched 30 to be left out: the artefact states it",
+    )
+    done = run("perturb", files / "touched.json", typed=sixty)
+    assert done.exit_code == 0
+    assert f"Condition: one person moves {SOME}." in done.stderr
+
+
 def test_a_comparison_is_for_the_space_that_is_asked_for():
     asked = ("compare", "--delta", "1e-6", "--sigma", "8", "--batch", "10")
     found = printed(*asked, "--changes", "one-sided")
