@@ -1,5 +1,5 @@
-"""Wrong versions of the judge, the sampler and the sensitivities: each line of code here protects
-somebody, and a test must say so.
+"""Wrong versions of the judge, the sampler, the sensitivities and the series: each line of code
+here protects somebody, and a test must say so.
 
 A mutant is a small change that makes a guarantee wrong, or what is sampled differ from what was
 judged, in a way that still looks like an answer. `python -m benchmarks mutants` applies them one by
@@ -497,6 +497,86 @@ MUTANTS: list[Mutant] = [
         ("- log_shell_count(dimension, last)\n", "\n", "a tail does not start at its shell's mass"),
     ),
     *_in(
+        "lattice/bodies/overlap.py",
+        "lattice/test_bodies.py accountant/test_norm_losses.py",
+        (
+            "return min(touched, (dimension + 1) // 2)",
+            "return 1",
+            "the shift of one answer is judged, and others are worse",
+        ),
+        ("one[u + m] * other[u] + one[u]", "one[u] * other[u] + one[u]", "overlaps are miscounted"),
+        (
+            "strict=True)):\n                return False",
+            "strict=True)):\n                return True",
+            "a shift that is worse is not found",
+        ),
+    ),
+    *_in(
+        "lattice/bodies/range.py",
+        "lattice/test_bodies.py accountant/test_norm_losses.py",
+        ("all(low >= Fraction(0)", "all(low >= Fraction(-1)", "changes of any signs are accepted"),
+        (
+            "powers[t + 1] - 2 * powers[t] + inner[t]",
+            "powers[t + 1] - powers[t]",
+            "shells are miscounted",
+        ),
+    ),
+    *_in(
+        "lattice/bodies/touched.py",
+        "lattice/test_bodies.py",
+        (
+            "if changes.touched_of(self.dimension) > self.touched:",
+            "if False:",
+            "more answers move than the norm is made for",
+        ),
+        (
+            "-(-sum(sizes) // self.touched)",
+            "sum(sizes) // self.touched",
+            "the norm is rounded down",
+        ),
+    ),
+    *_in(
+        "lattice/bodies/count.py",
+        "lattice/test_bodies.py",
+        (
+            "if is_one_sided(changes, self.dimension) and is_few:",
+            "if is_few:",
+            "changes of any signs are accepted",
+        ),
+    ),
+    *_in(
+        "losses/norm.py",
+        "accountant/test_norm_losses.py",
+        (
+            "falls = log_h[:-shift] - log_h[shift:]",
+            "falls = log_h[:-1] - log_h[1:]",
+            "several steps are judged as one",
+        ),
+        (
+            "noise.shell_masses[max(noise.last - shift + 1, 0) :]",
+            "noise.shell_masses[noise.last + 1 :]",
+            "what leaves the support is not charged",
+        ),
+        ("raised=_NOTHING_KNOWN", "raised=0.0", "a lower bound that nobody proved"),
+    ),
+    *_in(
+        "sampling/range_points.py",
+        "sampling/test_norm_draws.py",
+        (
+            "ends = 2 * ((t + 1) ** (left - 1) - t ** (left - 1))",
+            "ends = (t + 1) ** (left - 1) - t ** (left - 1)",
+            "points of a shell are not as likely",
+        ),
+        ("other = np.where(top_first, 0, t)", "other = t", "a shell is never closed from below"),
+    ),
+    *_in(
+        "sampling/capped_points.py",
+        "sampling/test_norm_draws.py",
+        ("> drawn\n", ">= drawn\n", "sizes are one too small"),
+        ("if drawn < bound:", "if drawn <= bound:", "a number at its bound is drawn"),
+        ("else -size", "else size", "the noise is never negative"),
+    ),
+    *_in(
         "lattice/steps.py",
         "lattice/test_steps.py",
         (
@@ -556,7 +636,7 @@ MUTANTS: list[Mutant] = [
             "the mass beyond the listed shells is forgotten",
         ),
         (
-            "if deviation < _LARGEST_DEVIATION and is_non_increasing(filled):",
+            "if deviation < LARGEST_DEVIATION and is_non_increasing(filled):",
             "if is_non_increasing(filled):",
             "any centre may be filled",
         ),
@@ -828,5 +908,140 @@ MUTANTS: list[Mutant] = [
         "accountant/test_edges.py accountant/test_enclosure.py accountant/test_attacks.py "
         "accountant/test_composition.py",
         ("value - given_up - n * _RAISED - raised", "value + given_up", "the lower bound is none"),
+    ),
+    *_in(
+        "series/slots.py",
+        "series/test_kept_draw.py",
+        (
+            "return slot[-_CHECK:] == _checksum(slot[:-_CHECK], place)",
+            "return any(slot)",
+            "a number that was half erased is used",
+        ),
+        ('"n": 1 << 17', '"n": 1 << 10', "a passphrase is guessed a hundred times faster"),
+    ),
+    *_in(
+        "series/kept_draw.py",
+        "series/test_kept_draw.py",
+        (
+            "zeros = USED * (taking.used - begin)",
+            "zeros = USED * (taking.used - begin - 1)",
+            "the last number that is used stays in the file",
+        ),
+        (
+            "        sync(handle)\n        if _read_at(",
+            "        if _read_at(",
+            "a number is used before it is erased on the disk",
+        ),
+        (
+            "if _read_at(handle, len(zeros), at) != zeros:",
+            "if False:",
+            "a number is used although it was not erased",
+        ),
+        (
+            "with counting(taking):\n                self._erase",
+            "if True:\n                self._erase",
+            "the ledger does not count",
+        ),
+        (
+            "if used < (noted(handle) or 0):",
+            "if False:",
+            "a backup written over the file answers again",
+        ),
+        (
+            'if identity(handle) != header.get("inode") or not is_noted:',
+            "if not is_noted:",
+            "a copy answers",
+        ),
+        ("if found.st_mode & 0o077:", "if found.st_mode & 0o007:", "a group may read the file"),
+        ("if found.st_uid != os.geteuid():", "if False:", "the file is another user's"),
+        (
+            "            _check_owner(handle, self.path)\n",
+            "",
+            "others may read the file once it is open",
+        ),
+    ),
+    *_in(
+        "files/locking.py",
+        "series/test_kept_draw.py",
+        ("fcntl.LOCK_EX", "fcntl.LOCK_SH", "two processes get the same number"),
+        (", 0o600)", ", 0o644)", "others can read a new file"),
+    ),
+    *_in(
+        "series/series.py",
+        "series/test_series.py series/test_kept_draw.py",
+        (
+            "_place(one, self._pitch * s) for",
+            "_place(one, self._pitch) for",
+            "values lie on the lattice of another sensitivity",
+        ),
+        ("(self._unit * scale)", "self._unit", "noise does not grow with the sensitivity"),
+        (
+            "any(one != 1.0 for one in scales)",
+            "any(one < 1.0 for one in scales)",
+            "whole numbers that one person moves by more than the noise is for",
+        ),
+        (
+            'if self._kept.header["charged"] and self._ledger is None:',
+            "if False:",
+            "a series that was charged answers where nothing counts",
+        ),
+    ),
+    *_in(
+        "series/law.py",
+        "series/test_series.py series/test_theorem.py",
+        (
+            "if law.dimension > 1 and not law.has_convex_levels:",
+            "if False:",
+            "questions that depend on answers learn more than was judged",
+        ),
+    ),
+    *_in(
+        "laws/lattice.py",
+        "series/test_theorem.py",
+        ("return corner_is_worst(self)", "return True", "a law that rises passes for convex"),
+    ),
+    *_in(
+        "series/opening.py",
+        "series/test_kept_draw.py series/test_series.py",
+        (
+            "spends = [Spend(law.noise, 1.0, law.uses)]",
+            "spends = [Spend(law.noise, 1.0, 1)]",
+            "one draw is charged for many",
+        ),
+        (
+            "        _check_charged(charged, header, law)\n",
+            "",
+            "a ledger that was charged for something else pays",
+        ),
+        ("    check_convex(law)\n", "", "a file brings a law that was never judged for it"),
+        (
+            'if not 0 < header["questions"] <= header["draws"] * law.dimension:',
+            "if False:",
+            "a file gives more answers than were drawn for",
+        ),
+    ),
+    *_in(
+        "series/plans.py",
+        "series/test_series.py",
+        ("if unit != series.unit:", "if False:", "a plan protects others than the series"),
+        (
+            'if law.domain == "integer" and any(',
+            "if False and any(",
+            "sums get noise for counts",
+        ),
+        (
+            "if series.dataset is not None and series.dataset != named:",
+            "if False:",
+            "another data set answers at the cost of this one",
+        ),
+    ),
+    *_in(
+        "ledger/ledger.py",
+        "series/test_kept_draw.py ledger/test_series_events.py",
+        (
+            "_check_copy(entry, accounts.unused.get(number), first, left)",
+            "pass",
+            "two copies of a series that race give the same number",
+        ),
     ),
 ]

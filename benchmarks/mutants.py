@@ -1,5 +1,5 @@
-"""Does a test notice every wrong version of the judge, the sampler and the sensitivities in
-`_mutants`? Fails if one survives.
+"""Does a test notice every wrong version of the judge, the sampler, the sensitivities and the
+series in `_mutants`? Fails if one survives.
 
 `python -m benchmarks mutants`, or `python -m benchmarks.mutants losses/sphere.py …` for those of
 some files. Every mutant gets a copy of src/ with one change, and the tests named beside it run

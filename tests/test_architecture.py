@@ -221,6 +221,19 @@ def wide_modules() -> dict[str, str]:
     return found
 
 
+def unlisted_modules() -> dict[str, str]:
+    """Modules that the docstring of their folder leaves out, where it lists them line by line."""
+    found = {}
+    for init in SOURCE.rglob("__init__.py"):
+        told = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
+        there = {path.stem for path in init.parent.glob("[!_]*.py")}
+        listed = set(re.findall(r"^ *(\w+)  +\S", told, re.MULTILINE)) & there
+        missing = there - set(re.findall(r"\w+", told))
+        if listed and missing:
+            found[init.parent.relative_to(SOURCE).as_posix()] = ", ".join(sorted(missing))
+    return found
+
+
 RULES = {
     "layers": wrong_ways,
     "cycles": cycles,
@@ -228,6 +241,7 @@ RULES = {
     "complexity": tangled_functions,
     "classes asked": without_reason,
     "columns": wide_modules,
+    "listings": unlisted_modules,
 }
 
 

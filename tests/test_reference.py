@@ -2,13 +2,16 @@
 
 Public are the names of `leastnoise.__all__` and what docs/api.md lists beside them. Docstrings have
 sections in Google's style: a function describes every parameter under Args and what it returns
-under Returns, a dataclass every field under Attributes.
+under Returns and names every error that it raises itself, a dataclass has every field under
+Attributes.
 """
 
+import ast
 import dataclasses
 import importlib
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -91,7 +94,24 @@ def gaps_of_function(*functions):
     returns = functions[0].__annotations__.get("return") not in (None, "None", "NoReturn")
     if parameters and returns and not {"Returns", "Yields"} & set(found):
         missing.append("Returns")
-    return missing
+    docstrings = " ".join(function.__doc__ or "" for function in functions)
+    return missing + sorted(raised_by(functions[0]) - set(re.findall(r"\w+", docstrings)))
+
+
+def raised_by(function):
+    """The errors that a function raises in its own lines; those of functions within it are not its
+    own, and what it calls may raise others."""
+    (whole,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    left, found = [*ast.iter_child_nodes(whole)], set()
+    while left:
+        one = left.pop()
+        if isinstance(one, (ast.FunctionDef, ast.Lambda)):
+            continue
+        if isinstance(one, ast.Raise) and isinstance(one.exc, ast.Call):
+            name = ast.unparse(one.exc.func)
+            found |= {name} if name.endswith("Error") else set()
+        left += ast.iter_child_nodes(one)
+    return found
 
 
 def gaps_of_class(cls):
@@ -143,6 +163,19 @@ def test_sections_are_read_as_they_are_written():
     found = sections(text)
     assert set(found) == {"Args", "Returns", "Example"}
     assert described(found["Args"]) == {"one", "more"}
+
+
+def test_what_a_function_raises_must_be_in_its_docstring():
+    def silent(number):
+        """A number.
+
+        Args:
+            number: Any.
+        """
+        if number:
+            raise ValueError(number)
+
+    assert gaps_of_function(silent) == ["ValueError"]
 
 
 def test_every_public_name_is_listed():

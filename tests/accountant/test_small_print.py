@@ -16,7 +16,7 @@ from leastnoise.accountant.window import Window
 from leastnoise.lattice import overlap, shells
 from leastnoise.lattice.radial import is_non_increasing
 from leastnoise.losses.gaussian import GaussianLoss
-from leastnoise.losses.lattice import _joint_table, _mass_beyond, lattice_loss
+from leastnoise.losses.lattice import joint_table, lattice_loss, mass_beyond
 from leastnoise.losses.table import TableLoss
 
 pytestmark = pytest.mark.portable
@@ -88,11 +88,11 @@ def test_shells_that_are_not_listed(dimension):
     log_h = noise.log_pmf(np.arange(full + shift + 1)) - math.log(noise.total)
     masses = np.exp(log_h + shells.log_shell_count(dimension, np.arange(log_h.size)))
     whole = noise.loss(1.0)
-    first = next(k for k in range(noise.last + shift, full) if _mass_beyond(noise, k) < 0.5)
+    first = next(k for k in range(noise.last + shift, full) if mass_beyond(noise, k) < 0.5)
     for reach in (first, first + 5, first + 40):
-        assert _mass_beyond(noise, reach) >= float(masses[reach + 1 :].sum()) > 0.0
+        assert mass_beyond(noise, reach) >= float(masses[reach + 1 :].sum()) > 0.0
         pairs = overlap.corner_pairs(dimension, shift, reach + shift)
-        short = _joint_table(noise, log_h[: reach + shift + 1], pairs, reach, shift)
+        short = joint_table(noise, log_h[: reach + shift + 1], pairs, reach, shift)
         for epsilon in np.linspace(0.0, 2.0, 21):
             assert float(short.profile(epsilon)) >= float(whole.profile_lower(epsilon)) * (
                 1 - 1e-12
@@ -110,7 +110,7 @@ def test_a_tail_that_falls_faster_than_what_is_listed():
     whole = lattice_loss(noise, shift)
     reach = noise.last + shift
     log_h = noise.log_pmf(np.arange(reach + shift + 1)) - math.log(noise.total)
-    short = _joint_table(noise, log_h, overlap.corner_pairs(2, shift, reach + shift), reach, shift)
+    short = joint_table(noise, log_h, overlap.corner_pairs(2, shift, reach + shift), reach, shift)
     assert short.largest >= math.log(10.0) * (1 - 1e-12)
     for epsilon in np.linspace(0.0, 2.2, 23):
         assert float(short.profile(epsilon)) >= float(whole.profile_lower(epsilon)) * (1 - 1e-12)

@@ -23,6 +23,7 @@ from leastnoise.artefact import certify, write_artefact
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.schemas import NAMES, schema
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import count_law, range_law, touched_law
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'"
@@ -53,6 +54,8 @@ def test_unknown_schema():
         sphere(3.0, 6),
         discrete_laplace(3.0),
         exact(cube(3.0, 4), delta=1e-6),
+        range_law(3.0, 4),
+        exact(count_law(3.0, 4, 2), delta=1e-6),
     ],
     ids=lambda noise: repr(noise)[:40],
 )
@@ -68,6 +71,18 @@ def test_saved_laws(noise, tmp_path):
     ):
         with pytest.raises(jsonschema.ValidationError):
             check("noise", {**content, **change})
+
+
+@pytest.mark.parametrize("law", [range_law(3.0, 4), touched_law(3.0, 4, 2), count_law(3.0, 4, 2)])
+def test_laws_of_norms_as_they_are_drawn(law):
+    described = exact(law, delta=1e-6).describe_drawn()
+    alone = jsonschema.Draft202012Validator(
+        schema("artefact")["properties"]["content"]["properties"]["law"]
+    )
+    alone.validate(described)
+    for change in ({"body": "cone"}, {"batch": 1}, {"pitch": "2"}, {"scale": 1.0}):
+        with pytest.raises(jsonschema.ValidationError):
+            alone.validate({**described, **change})
 
 
 @pytest.mark.parametrize("domain", ["real", "integer"])

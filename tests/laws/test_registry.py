@@ -8,6 +8,8 @@ import pytest
 from leastnoise import (
     LatticeNoise,
     Noise,
+    OneSided,
+    correlated,
     cube,
     discrete_laplace,
     gaussian,
@@ -18,6 +20,8 @@ from leastnoise import (
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice.radial import Radial
 from leastnoise.laws.base import LAWS
+from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import count_law, range_law, touched_law
 
 EXAMPLES = {
     "lattice": [
@@ -29,6 +33,13 @@ EXAMPLES = {
     "gaussian": [gaussian(2.0)],
     "laplace": [laplace(0.3)],
     "ball": [sphere(8.0, 5), sphere(3.0, 4, domain="integer")],
+    "correlated": [
+        correlated(8.0, 5),
+        correlated(8.0, 5, core="gaussian"),
+        correlated(3.0, 4, domain="integer"),
+    ],
+    "lifted": [LiftedNoise(cube(8.0, 4))],
+    "norm": [range_law(3.0, 4), touched_law(3.0, 4, 2), count_law(3.0, 4, 2)],
 }
 ALL = [law for laws in EXAMPLES.values() for law in laws]
 
@@ -63,18 +74,21 @@ def test_a_kind_that_is_none_is_refused(kind):
 
 @pytest.mark.parametrize("law", ALL, ids=repr)
 def test_equal_laws_have_equal_losses(law):
-    again = Noise.from_description(law.describe())
-    assert law.loss(1.0) is not again.loss(1.0)
-    assert law.loss(1.0) == again.loss(1.0)
-    assert hash(law.loss(1.0)) == hash(again.loss(1.0))
-    assert law.loss(1.0) != law.loss(2.0)
+    again, space = (
+        Noise.from_description(law.describe()),
+        OneSided(touched=2 if law.dimension > 2 else None),
+    )
+    assert law.loss(1.0, space) is not again.loss(1.0, space)
+    assert law.loss(1.0, space) == again.loss(1.0, space)
+    assert hash(law.loss(1.0, space)) == hash(again.loss(1.0, space))
+    assert law.loss(1.0, space) != law.loss(2.0, space)
 
 
 @pytest.mark.parametrize("law", ALL, ids=repr)
 @pytest.mark.parametrize("sensitivity", [0.0, -1.0, np.nan, np.inf])
 def test_a_sensitivity_that_is_none_is_refused_by_every_law(law, sensitivity):
     with pytest.raises(InvalidParameterError, match="sensitivity"):
-        law.loss(sensitivity)
+        law.loss(sensitivity, OneSided())
 
 
 def test_a_law_of_ones_own_has_neither_loss_nor_description():

@@ -123,3 +123,17 @@ def plan(kind, relation="add/remove", **more):
         Statistic("persons", name="persons by g", group_by={"g": ["a", "é"]}),
     )
     return Plan("random", None, relation, stats, 2.0, 1e-6, **person)
+
+
+def neighbour_of(rows, kind, relation, rng):
+    """The table without a row or a person, or with another in the place, of values far out."""
+    extreme = [
+        row | {"x": rng.choice([-9.0, 99.0]), "n": rng.choice([-9, 99])}
+        for row in table(rng.randrange(10**6), size=12)
+    ]
+    if kind == "rows":
+        at = rng.randrange(len(rows))
+        return rows[:at] + rows[at + 1 :] + (extreme[:1] if relation == "replace" else [])
+    someone = rng.randrange(6)
+    rest = [row for row in rows if row["id"] != someone]
+    return rest + [row | {"id": someone} for row in extreme] if relation == "replace" else rest

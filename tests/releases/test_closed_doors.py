@@ -439,6 +439,7 @@ print(sorted(os.listdir()), os.listdir(sys.argv[1]))
 
 @pytest.mark.engines
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_session_of_spark_that_a_plan_needs_leaves_nothing_behind(tmp_path):
     from releases import engines
 

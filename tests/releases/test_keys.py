@@ -528,9 +528,8 @@ def test_dirty_keys_in_postgres(postgres, kind):
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "collation", ["UTF8_LCASE", pytest.param("UTF8_BINARY", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UTF8_BINARY"])
 def test_dirty_keys_in_spark(spark, collation):
     session = spark._session
 

@@ -112,7 +112,7 @@ def test_within_the_budget_and_never_worse_than_gaussian(name):
     made = mechanism(Plan(name, None, relation, statistics, epsilon, delta, **unit))
     total = None
     for spend in made.spends:
-        loss = PrivacyLoss.of(spend.noise, spend.sensitivity).compose(spend.uses)
+        loss = PrivacyLoss.of(spend.noise, spend.sensitivity, spend.changes).compose(spend.uses)
         total = loss if total is None else total.compose(loss)
     assert total.epsilon(delta) <= made.epsilon * (1.0 + 1e-9)
     assert made.epsilon <= epsilon
@@ -217,7 +217,9 @@ def test_sixty_counts_take_the_rounded_sphere():
     assert law.noise.dimension == 60
     assert law.noise.std < 30.85  # 30.79, and the number of rows with other keys
     assert (
-        PrivacyLoss.of(law.noise, 1.0).compose(PrivacyLoss.of(check.noise, 1.0)).epsilon(1e-6)
+        PrivacyLoss.of(law.noise, 1.0, law.changes)
+        .compose(PrivacyLoss.of(check.noise, 1.0))
+        .epsilon(1e-6)
         <= found.epsilon
         <= 1.0
     )

@@ -67,7 +67,8 @@ def test_wanted_sigmas_by_group_are_met_by_the_way_that_costs_least():
 
 
 def test_a_way_that_cannot_be_designed_leaves_the_others(monkeypatch):
-    grouped = plan(Statistic("count", group_by=BY))
+    both = {"column": "x", "lower": 0, "upper": 10, "pitch": 1, "missing": 0, "group_by": BY}
+    grouped = plan(Statistic("count", group_by=BY), Statistic("sum", **both))
     best = mechanism(grouped)
     solve = search.solve
 

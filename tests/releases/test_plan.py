@@ -301,24 +301,11 @@ def test_no_person_changes_more_than_derived(kind, relation):
     seen = []
     for seed in range(25):
         rows = tables.table(seed, size=60, persons=6)
-        neighbour = _neighbour(rows, kind, relation, rng)
+        neighbour = tables.neighbour_of(rows, kind, relation, rng)
         for block in asked:
             before, after = (reference.aggregate(plan, some, block) for some in (rows, neighbour))
             seen += reference.largest_changes(block, before, after)
     assert max(seen) == 1.0  # some of the bounds are reached: they are not slack by a factor
-
-
-def _neighbour(rows, kind, relation, rng):
-    extreme = [
-        row | {"x": rng.choice([-9.0, 99.0]), "n": rng.choice([-9, 99])}
-        for row in tables.table(rng.randrange(10**6), size=12)
-    ]
-    if kind == "rows":
-        at = rng.randrange(len(rows))
-        return rows[:at] + rows[at + 1 :] + (extreme[:1] if relation == "replace" else [])
-    someone = rng.randrange(6)
-    rest = [row for row in rows if row["id"] != someone]
-    return rest + [row | {"id": someone} for row in extreme] if relation == "replace" else rest
 
 
 def test_an_epsilon_that_protects_nobody_is_refused():

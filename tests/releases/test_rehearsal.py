@@ -344,6 +344,7 @@ def test_what_postgres_refuses_costs_nothing(ledger, flown_noise):
 @pytest.mark.engines
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.long
 def test_what_spark_cannot_read_costs_nothing(ledger, flown_noise, tmp_path):
     """A view that is gone, one without the column, a file whose page is damaged, one that was
     removed after the table was made."""

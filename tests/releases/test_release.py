@@ -61,7 +61,7 @@ def test_the_guarantee_is_that_of_the_sampled_laws():
     made = mechanism(small())
     total = None
     for spend in made.spends:
-        loss = PrivacyLoss.of(spend.noise, spend.sensitivity).compose(spend.uses)
+        loss = PrivacyLoss.of(spend.noise, spend.sensitivity, spend.changes).compose(spend.uses)
         total = loss if total is None else total.compose(loss)
     assert total.epsilon(1e-6) == made.epsilon <= 1.0
     assert made.epsilon > 0.998

@@ -30,10 +30,10 @@ def spent_by_laws(ledger, entries, delta):
     uses = Counter()
     for entry in entries:
         for draws in entry.draws:
-            uses[draws.law_hash, draws.sensitivity] += draws.uses
+            uses[draws.judged] += draws.uses
     losses = [
-        PrivacyLoss.of(ledger.law(law), sensitivity).compose(count)
-        for (law, sensitivity), count in uses.items()
+        PrivacyLoss.of(ledger.law(law), sensitivity, changes).compose(count)
+        for (law, sensitivity, changes), count in uses.items()
     ]
     return reduce(PrivacyLoss.compose, losses).epsilon(delta)
 

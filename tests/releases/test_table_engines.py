@@ -97,7 +97,13 @@ def test_the_same_integers_on_a_dirty_table(engine, kind, more):
     assert integers(plan, given) == integers(plan, arrow)
 
 
-@pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "heart"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "heart",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("breast_cancer", "diabetes")),
+    ],
+)
 def test_the_same_integers_for_the_three_data_sets(engine, name, tmp_path):
     pytest.importorskip("sklearn", reason="scikit-learn brings two of the data sets")
     import pyarrow.csv
@@ -235,7 +241,7 @@ def any_engine(request):
     )
 
 
-@pytest.mark.parametrize("how", ["progress", "signal"])
+@pytest.mark.parametrize("how", ["progress", pytest.param("signal", marks=pytest.mark.long)])
 def test_an_interrupted_scan_stays_spent_and_leaves_no_query(any_engine, how, tmp_path):
     number = Statistic("sum", column="x", lower=0, upper=10, pitch=1, missing="drop")
     plan = Plan("interrupted", None, "add/remove", (number,), 1.0, 1e-6, one_row_per_person=True)

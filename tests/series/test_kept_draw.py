@@ -23,17 +23,22 @@ from leastnoise.errors import (
     LedgerError,
     MissingExtraError,
     SeriesError,
+    UnsupportedError,
 )
 from leastnoise.files import locking
 from leastnoise.files.canonical import canonical
+from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.ledger import Spend
+from leastnoise.releases.noise.search import SampledLaw
+from leastnoise.sampling.entropy import OperatingSystemEntropy
 from leastnoise.series import inode, kept_draw, slots
 from leastnoise.series.kept_draw import KeptDraw
-from leastnoise.series.opening import open_series
+from leastnoise.series.opening import new_series, open_series
 from leastnoise.series.slots import SLOT, USED, Cipher, known_cipher, new_cipher
 from series.cheap import (
     BUDGET,
     DATASET,
+    UNIT,
     charged_series,
     cheap_series,
     header_of,
@@ -569,24 +574,22 @@ def test_scrypt_is_as_costly_as_it_says():
 
 
 def test_an_encrypted_series(quick, tmp_path):
-    plain = [12345678, -87654321]
     sealed = cheap_series(tmp_path / "a.series", passphrase="correct horse")
     path = Path(sealed.path)
     assert "horse" not in repr((sealed, vars(sealed), sealed._cipher))
     assert str(sealed._cipher.key) not in repr(vars(sealed))
     numbers = stored_numbers(path, sealed._cipher)
     assert None not in numbers
+    # Nothing of the numbers is in the file; later it has zeros, and a number may be 0.
+    assert {Cipher().value(slot, b"") for slot in plain_slots(path)} == {None}
+    content = path.read_bytes()
+    for number in numbers:
+        assert number.to_bytes(8, "little", signed=True) not in content
     refused_untouched(path, "passphrase is not that", passphrase="incorrect horse")
     refused_untouched(path, "open it with its passphrase")
     assert open_series(path, passphrase="correct horse").answer(0, 1).value == numbers[0]
     locked = open_series(path)
     assert (locked.remaining, locked.questions) == (5, 6)
-    # Nothing of the numbers is in the file.
-    found = {Cipher().value(slot, b"") for slot in plain_slots(path)}
-    assert found == {None}
-    content = path.read_bytes()
-    for number in (*plain, *numbers):
-        assert number.to_bytes(8, "little", signed=True) not in content
     locked.close()
     assert stored_numbers(path, sealed._cipher) == [None] * 6
 
@@ -689,6 +692,15 @@ def test_a_header_changed_with_its_digest_loses_all_numbers(path):
         series.answer(0, 1)
 
 
+def test_a_file_with_a_law_that_rises_answers_nothing(tmp_path):
+    """Nobody opens such a series; somebody may write its file."""
+    rising = LatticeNoise([8 / 64, 8 / 64, 48 / 64], None, domain="integer", dimension=2)
+    drawn = SampledLaw(rising, 1, "for tests")
+    given = {"unit": UNIT, "source": OperatingSystemEntropy()}
+    new_series(tmp_path / "a.series", 2, drawn, 1.0, 1e-6, **given)
+    refused_untouched(tmp_path / "a.series", "convex", UnsupportedError)
+
+
 def test_damaged_files_are_one_sentence(path):
     series, content = open_series(path), path.read_bytes()
     start = slots_at(path)
@@ -738,6 +750,8 @@ SECRET = 918273645
         iter([SECRET]),
         [SECRET] * 7,
         np.array(str(SECRET)),
+        np.timedelta64(SECRET, "s"),
+        np.timedelta64(SECRET, "ns"),
     ],
     ids=lambda value: type(value).__name__,
 )

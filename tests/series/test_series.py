@@ -25,6 +25,7 @@ from leastnoise import (
     open_series,
 )
 from leastnoise.errors import at_least
+from leastnoise.lattice.steps import PLACES, shift_in_steps
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.sampling import InsecureSeededEntropy
 from leastnoise.series import plans
@@ -120,6 +121,28 @@ def test_an_interval_holds_where_a_float_cannot(path):
     assert series.answer(10**400, 1).half_width == math.inf
     small = series.answer(12, 1)
     assert small.half_width == series.noise.interval(0.95)
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [1, 7, 0.1, 0.3, 5e-324, 1e-310, 1e300, Fraction(1, 3), Decimal("0.7"), np.float32(0.1)],
+    ids=repr,
+)
+@pytest.mark.parametrize("domain", ["real", "integer"])
+def test_no_person_moves_a_place_by_more_than_was_judged(path, monkeypatch, scale, domain):
+    """Values as far apart as is said, exactly, wherever they lie between the places."""
+    series = seeded(path, domain=domain)
+    law, places = series.noise, []
+    judged = shift_in_steps(1.0, law.step) * (PLACES if domain == "real" else 1)
+    monkeypatch.setattr(series, "_taken", lambda count: [(0, 0)] * count)
+    monkeypatch.setattr(series, "_exact", lambda place, *_: places.append(place) or Fraction(0))
+    size = Fraction(1 if domain == "integer" else at_least("sensitivity", scale))
+    pitch = series.noise.sampler().pitch * size
+    for start in (0, pitch / 2, -pitch / 2, 1000 * pitch / 3, Fraction(1, 7), 10**20 * size):
+        for moved in (size, -size):
+            series.answer([start, start + moved], 1 if domain == "integer" else scale)
+    found = {abs(one - other) for one, other in zip(places[::2], places[1::2], strict=True)}
+    assert max(found) == judged
 
 
 def test_several_at_once_take_as_many(path):

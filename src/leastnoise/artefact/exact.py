@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import Any, TypeVar, cast
 
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
@@ -23,54 +23,34 @@ from leastnoise.errors import (
 )
 from leastnoise.lattice.steps import shift_in_steps
 from leastnoise.laws.base import Noise
-from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.sampling.weights import BITS, PLAIN_TAIL, integer_weights, rounded_weights
+from leastnoise.sampling.weights import (
+    BITS,
+    PLAIN_TAIL,
+    ShellLaw,
+    integer_weights,
+    rounded_weights,
+)
 
 # share of δ that ending the law may cost, all releases: ε moves by about 1e-9 of itself
 _TAIL_SHARE = 1e-8
+_Law = TypeVar("_Law", bound=Noise)
+_Shells = TypeVar("_Shells", bound=ShellLaw)
 
 
-def rounded(
-    noise: LatticeNoise, bits: int = 128, tail: float = PLAIN_TAIL, shift: int = 0
-) -> LatticeNoise:
+def rounded(noise: _Shells, bits: int = 128, tail: float = PLAIN_TAIL, shift: int = 0) -> _Shells:
     """`noise` with integer weights of sum 2^bits; see `rounded_weights`. It is not judged."""
-    masses = rounded_weights(noise, bits, tail, shift).masses()
-    return LatticeNoise(masses, None, noise.step, noise.domain, noise.dimension)
-
-
-@overload
-def exact(
-    noise: LatticeNoise,
-    *,
-    delta: float,
-    sensitivity: float = ...,
-    compositions: int = ...,
-    bits: int | None = ...,
-    tolerance: float = ...,
-) -> LatticeNoise: ...
-
-
-@overload
-def exact(
-    noise: Noise,
-    *,
-    delta: float,
-    sensitivity: float = ...,
-    compositions: int = ...,
-    bits: int | None = ...,
-    tolerance: float = ...,
-) -> Noise: ...
+    return noise.of_weights(rounded_weights(noise, bits, tail, shift))
 
 
 def exact(
-    noise: Noise,
+    noise: _Law,
     *,
     delta: float,
     sensitivity: float = 1.0,
     compositions: int = 1,
     bits: int | None = None,
     tolerance: float = 1e-6,
-) -> Noise:
+) -> _Law:
     """The law of `noise` with integer weights: the one to judge, save and sample.
 
     64 bits a draw where they are enough, else 128: `bits=None` takes the first whose judged
@@ -78,7 +58,7 @@ def exact(
 
     Args:
         noise: A law on a lattice, such as `Design.lattice_noise()` gives, or one that is drawn by
-            such a law, with a hidden count.
+            such a law, with a hidden count. It is judged for the changes that it is made for.
         delta: The δ of the guarantee, in (0, 1).
         sensitivity: How far one person moves each answer, in the units of the answers.
         compositions: How many releases are made with the law.
@@ -86,7 +66,7 @@ def exact(
         tolerance: How much ε may grow, relative to itself.
 
     Returns:
-        The law that is drawn; `noise` itself where it has integer weights already.
+        The law that is drawn, of the same kind; `noise` itself where it has integer weights.
 
     Raises:
         DesignError: No rounding keeps the guarantee within the tolerance.
@@ -109,13 +89,13 @@ def exact(
         raise InvalidParameterError("bits", bits, "to be 64, 128 or None")
     use = _JudgedUse(delta, sensitivity, n)
 
-    def weighted(law: LatticeNoise) -> LatticeNoise:
+    def weighted(law: Any) -> Any:
         already = integer_weights(law)
         if already is not None and bits in (None, already.bits):
             return law
         return _first_as_good(law, BITS if bits is None else (bits,), use, tolerance)
 
-    return noise.with_weights(weighted)
+    return cast(_Law, noise.with_weights(weighted))
 
 
 @dataclass(frozen=True)
@@ -126,15 +106,14 @@ class _JudgedUse:
     sensitivity: float
     compositions: int
 
-    def epsilon(self, law: LatticeNoise, settings: GridSettings) -> float:
-        """ε of the whole use."""
-        loss = replace(PrivacyLoss.of(law, self.sensitivity), settings=settings)
+    def epsilon(self, law: Any, settings: GridSettings) -> float:
+        """ε of the whole use, for the changes that the law is made for."""
+        loss = PrivacyLoss.of(law, self.sensitivity, law.made_for)
+        loss = replace(loss, settings=settings)
         return loss.compose(self.compositions).epsilon(self.delta)
 
 
-def _first_as_good(
-    law: LatticeNoise, widths: tuple[int, ...], use: _JudgedUse, tolerance: float
-) -> LatticeNoise:
+def _first_as_good(law: Any, widths: tuple[int, ...], use: _JudgedUse, tolerance: float) -> Any:
     """The law rounded to the first number of bits that keeps its ε within the tolerance."""
     delta, n = use.delta, use.compositions
     m = shift_in_steps(use.sensitivity, law.step)

@@ -261,7 +261,7 @@ def _first_ratio(request: Request, epsilon: float) -> float:
         cube = partial(plain_cube, batch=batch, sensitivity=1.0, domain="real")
         found.append(needed(cube, request.compositions, begin))
         found.append(needed(partial(sphere, batch=batch), request.compositions, begin))
-    if request.is_lifted:
+    if batch > 1 and request.changes.is_one_sided:
         known = known_laws(1.0, batch, "real", request.changes)
         fitted = [build for name, build, _ in known if name in FITTED]
         found += [needed(build, request.compositions, begin) for build in fitted]

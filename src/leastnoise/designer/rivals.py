@@ -8,7 +8,7 @@ from functools import cache
 
 from scipy import optimize
 
-from leastnoise.changes import BOX, Changes, OneSided
+from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
@@ -22,6 +22,7 @@ from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.correlated import Core, correlated, normal
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import count_law, range_law, touched_law
 from leastnoise.laws.sphere import sphere
 from leastnoise.solver.staircase import staircase
 
@@ -29,6 +30,7 @@ _MOST_BINS = 30
 # Sigma in sensitivities: below, the bins of the Cactus law are too wide and its program is beyond
 # double precision, and the cube law has too many pairs of bins to judge.
 _LEAST = {"Cactus": 0.05, "cube": 0.01}
+_MOST_OF_A_NORM = 60  # answers: beyond, the sphere is better, and counting takes seconds
 _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 
 
@@ -108,9 +110,22 @@ def known_laws(
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
-        if isinstance(changes, OneSided):
+        if changes.is_one_sided:
             line += _one_sided(s, batch, domain, changes)
+        if is_whole and batch <= _MOST_OF_A_NORM:
+            line += _of_a_norm(batch, changes)
     return line
+
+
+def _of_a_norm(batch: int, changes: Changes) -> list[KnownLaw]:
+    """Known laws of whole numbers whose norm is made for the changes."""
+    k, found = changes.touched_of(batch), list[KnownLaw]()
+    if changes.is_one_sided:
+        found.append(("range", lambda sigma: range_law(sigma, batch), 1))
+    if 1 < k < batch:
+        name, build = ("count", count_law) if changes.is_one_sided else ("touched", touched_law)
+        found.append((name, lambda sigma: build(sigma, batch, k), 1))
+    return found
 
 
 def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[KnownLaw]:

@@ -10,8 +10,8 @@ from leastnoise.designer.result import Design
 from leastnoise.errors import DesignError, LeastNoiseError
 from leastnoise.explorer import snippets
 from leastnoise.explorer.known_laws import gaussian_needed
+from leastnoise.explorer.picture_numbers import OURS
 from leastnoise.explorer.sentences import kept_gain, kept_hint, kept_limits
-from leastnoise.explorer.series import OURS
 from leastnoise.explorer.setting import PageSetting
 from leastnoise.files.infinity import finite_or_none
 from leastnoise.laws.base import Domain, Noise

@@ -31,9 +31,9 @@ from leastnoise.explorer.known_laws import (
     first_laws,
     gaussian_needed,
 )
+from leastnoise.explorer.picture_numbers import OURS, chances, digits_up, one_a_law
 from leastnoise.explorer.privacy_curve import upper_line
 from leastnoise.explorer.sentences import accuracy_sentence, guarantee_sentences, worst_shift
-from leastnoise.explorer.series import OURS, chances, digits_up, one_a_law
 from leastnoise.explorer.setting import FIELDS, InvalidSettingError, OutOfReachError, PageSetting
 from leastnoise.files.infinity import finite_or_none
 from leastnoise.laws.base import Noise

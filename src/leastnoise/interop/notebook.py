@@ -40,7 +40,11 @@ def progress(
 
 
 def stages() -> Callable[[str, float], None]:
-    """For `release(..., progress=stages())`: one bar for each stage, filled by its share."""
+    """For `release(..., progress=stages())`: one bar for each stage, filled by its share.
+
+    Raises:
+        MissingExtraError: tqdm is not installed.
+    """
     tqdm = required("tqdm.auto", "notebook").tqdm
     bars: dict[str, Any] = {}
 

@@ -64,6 +64,9 @@ def enable() -> None:
 
     "honest-but-curious" says that you trust the author of the measurement, here
     leastnoise, to state its privacy truly.
+
+    Raises:
+        MissingExtraError: OpenDP is not installed.
     """
     _dp().enable_features("contrib", "honest-but-curious")
 
@@ -214,7 +217,11 @@ def measurement(
 
 
 def register() -> None:
-    """Let `Context` queries end in `.leastnoise(design)`; calling it again does no harm."""
+    """Let `Context` queries end in `.leastnoise(design)`; calling it again does no harm.
+
+    Raises:
+        MissingExtraError: OpenDP is not installed.
+    """
     context = required("opendp.context", "opendp")
     if "leastnoise" not in context.constructors:
         context.register(make_leastnoise, "leastnoise")

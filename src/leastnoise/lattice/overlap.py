@@ -59,13 +59,13 @@ def log_pair_count(
     """log N_ij for the corner shift and d ≥ 2; every pair must have |i − j| ≤ m ≤ i + j."""
     log_count = np.empty(i.size)
     edge = np.abs(i - j) == shift
-    log_count[edge] = _log_one_end(dimension, 2.0 * np.minimum(i, j)[edge] + 1.0)
+    log_count[edge] = log_one_end(dimension, 2.0 * np.minimum(i, j)[edge] + 1.0)
     side = (i + j - shift + 1)[~edge]
     if side.size and side.min() >= 1 and side.max() < side.size:
         # many pairs share a side: each is computed once
-        log_count[~edge] = _log_both_ends(dimension, np.arange(1.0, side.max() + 1.0))[side - 1]
+        log_count[~edge] = log_both_ends(dimension, np.arange(1.0, side.max() + 1.0))[side - 1]
     else:
-        log_count[~edge] = _log_both_ends(dimension, side.astype(np.float64))
+        log_count[~edge] = log_both_ends(dimension, side.astype(np.float64))
     return log_count
 
 
@@ -95,14 +95,14 @@ def box_shifts(dimension: int, shift: int) -> Iterator[tuple[int, ...]]:
     return (v for v in shifts if any(v))
 
 
-def _log_one_end(dimension: int, side: Floats) -> Floats:
+def log_one_end(dimension: int, side: Floats) -> Floats:
     """log(S^d − (S−1)^d)."""
     with np.errstate(divide="ignore"):  # S = 1: log1p(−1) = −inf, and the count is 1
         log_share = np.log(-np.expm1(dimension * np.log1p(-1.0 / side)))
     return np.asarray(dimension * np.log(side) + log_share, dtype=np.float64)
 
 
-def _log_both_ends(dimension: int, side: Floats) -> Floats:
+def log_both_ends(dimension: int, side: Floats) -> Floats:
     """log(S^d − 2(S−1)^d + (S−2)^d) for d ≥ 2, with (S−2)^d read as 0 for S = 1 (one point)."""
     result = np.zeros(side.size)
     two = side == 2.0

@@ -12,7 +12,7 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leastnoise.errors import InvalidParameterError, real_array
 from leastnoise.lattice import shells
@@ -66,6 +66,14 @@ class Radial:
             return bool(np.all(h[1:] <= h[:-1]))
         return is_non_increasing(self.log_pmf(k))
 
+    def log_shell_counts(self, k: ArrayLike) -> Floats:
+        """log n_k. Bodies other than the cube have their own."""
+        return shells.log_shell_count(self.dimension, k)
+
+    def tail_weights(self, radii: NDArray[np.int64]) -> Floats:
+        """The masses of these shells beyond N, relative to that of shell N."""
+        return shells.tail_weights(self.dimension, self.last, float(self.tail_ratio or 0.0), radii)
+
     def extended(self, radius: int) -> Floats:
         """Shell masses for k = 0 … radius, tail included."""
         if radius <= self.last:
@@ -73,9 +81,7 @@ class Radial:
         more = np.arange(self.last + 1, radius + 1)
         if self.tail_ratio is None:
             return np.concatenate([self.shell_masses, np.zeros(more.size)])
-        tail = self.shell_masses[-1] * shells.tail_weights(
-            self.dimension, self.last, self.tail_ratio, more
-        )
+        tail = self.shell_masses[-1] * self.tail_weights(more)
         return np.concatenate([self.shell_masses, tail])
 
     def log_pmf(self, k: ArrayLike) -> Floats:
@@ -83,7 +89,7 @@ class Radial:
         k = _radius(k)
         inner = np.minimum(k, self.last).astype(np.int64)
         with np.errstate(divide="ignore"):
-            log_h = np.log(self.shell_masses[inner]) - shells.log_shell_count(self.dimension, inner)
+            log_h = np.log(self.shell_masses[inner]) - self.log_shell_counts(inner)
         beyond = k > self.last
         if self.tail_ratio is None:
             return np.where(beyond, -np.inf, log_h)

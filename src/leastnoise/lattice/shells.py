@@ -9,6 +9,7 @@ only place that knows the dimension.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise.errors import InvalidParameterError
 
 Floats = NDArray[np.float64]
+LogCount = Callable[[ArrayLike], Floats]
 
 # a summed tail stops when its proven remainder is below this share of the sum
 _LAST_TERM = 1e-20
@@ -44,20 +46,21 @@ def face_share(dimension: int, k: ArrayLike) -> Floats:
 
 
 def geometric_tail(
-    dimension: int, last: int, ratio: float, growth: float = 0.0
+    dimension: int, last: int, ratio: float, growth: float = 0.0, log_count: LogCount | None = None
 ) -> tuple[NDArray[np.int64], Floats]:
     """Radii k = last+1, …, K and weights n_k ratio^(k−last)/n_last: the shells of a
     geometric tail relative to shell `last`.
 
     K is such that Σ_{k>K} weight_k·k^growth is proven to be below 1e-20 of the sum up
     to K: consecutive terms have the ratio ratio·(n_{k+1}/n_k)·((k+1)/k)^growth, which
-    falls in k, so once it is ρ < 1 the rest is at most term·ρ/(1−ρ).
+    falls in k, so once it is ρ < 1 the rest is at most term·ρ/(1−ρ). `log_count` gives log n_k of
+    another body than the cube.
     """
     power = dimension - 1 + growth
     count = math.ceil((50.0 + 2.0 * power) / -math.log(ratio)) + 2
     while count <= _MOST_TERMS:
         radii = np.arange(last + 1, last + 1 + count)
-        weights = tail_weights(dimension, last, ratio, radii)
+        weights = tail_weights(dimension, last, ratio, radii, log_count)
         terms = weights * (radii / radii[-1]) ** growth  # scaled: 1e6^80 overflows
         rho = float(terms[-1] / terms[-2]) if terms[-1] > 0 else ratio
         if rho < 1 and terms[-1] * rho <= _LAST_TERM * (1 - rho) * float(np.sum(terms)):
@@ -68,10 +71,18 @@ def geometric_tail(
     )
 
 
-def tail_weights(dimension: int, last: int, ratio: float, radii: NDArray[np.int64]) -> Floats:
+def tail_weights(
+    dimension: int,
+    last: int,
+    ratio: float,
+    radii: NDArray[np.int64],
+    log_count: LogCount | None = None,
+) -> Floats:
     """n_k ratio^(k−last)/n_last for the given radii k > last."""
     exponent = (radii - last) * math.log(ratio)
-    if dimension > 1 or last == 0:
+    if log_count is not None:
+        exponent = exponent + log_count(radii) - log_count(np.array(last))
+    elif dimension > 1 or last == 0:
         exponent = exponent + log_shell_count(dimension, radii) - log_shell_count(dimension, last)
     if exponent.size and exponent.max() > 600.0:
         raise InvalidParameterError(

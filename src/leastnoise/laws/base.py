@@ -111,6 +111,32 @@ class Noise(ABC):
         earlier answers (docs/mathematics.md#one-kept-draw). False where it is not known."""
         return False
 
+    @property
+    def correlation(self) -> float:
+        """The correlation of the noise on two answers of one draw, the same for any two: 0 for a
+        law that keeps its shape when the sign of an answer is changed."""
+        return 0.0
+
+    def variance_of(self, coefficients: ArrayLike) -> float:
+        """The variance of a linear combination of the noise on the answers of one draw.
+
+        Args:
+            coefficients: One number for each answer.
+
+        Returns:
+            The variance, in the units of the answer squared.
+
+        Raises:
+            InvalidParameterError: There are not as many coefficients as answers.
+        """
+        each = real_array("coefficients", coefficients)
+        if each.shape != (self.dimension,):
+            raise InvalidParameterError(
+                "coefficients", coefficients, f"to be {self.dimension} numbers, one for each answer"
+            )
+        apart, together = float(np.sum(each**2)), float(np.sum(each)) ** 2
+        return self.variance * ((1.0 - self.correlation) * apart + self.correlation * together)
+
     @abstractmethod
     def pmf(self, k: ArrayLike) -> Floats:
         """Probability of one lattice point at radius |k|.

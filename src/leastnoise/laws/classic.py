@@ -98,7 +98,7 @@ def generalized_gaussian(
 
     # Laws as heavy as the exponential stop early: their geometric tail goes on as they
     # would, or nearly.
-    end = _end_exponent(batch, exponent, _SMALLEST if exponent > 1 else 80.0)
+    end = end_exponent(batch, exponent, _SMALLEST if exponent > 1 else 80.0)
 
     def law(log_b: float) -> LatticeNoise:
         b = math.exp(log_b)
@@ -212,7 +212,7 @@ def cube(
     )
 
 
-def _end_exponent(batch: int, exponent: float, drop: float) -> float:
+def end_exponent(batch: int, exponent: float, drop: float) -> float:
     """E = (k/b)^exponent at which the mass of a shell, k^(batch−1) e^(−E), has fallen
     by e^−drop from its largest value."""
     peak = (batch - 1) / exponent

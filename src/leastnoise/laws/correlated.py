@@ -26,7 +26,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise.changes import BOX, Changes, OneSided
@@ -123,14 +122,6 @@ class CorrelatedNoise(Noise):
         """The correlation of the noise on two answers."""
         shared = float(self.shared)
         return shared / (1.0 + shared)
-
-    def combined(self, coefficients: Floats) -> Noise:
-        """The law of Σ c_i·noise_i on the real line: by rotation that of one Z, wider."""
-        mixed = coefficients + self.common * float(np.sum(coefficients))
-        length = float(np.linalg.norm(mixed))
-        if self.core == "gaussian":
-            return GaussianNoise(self.scale * length)
-        return BallNoise(self.scale * length, self.dimension, self.step)
 
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError(
@@ -320,6 +311,15 @@ def best_common(answers: int, touched: int) -> float:
     x = min([best, *(_least(g, *piece) for piece in pieces)], key=g)
     a = x / (1.0 - d * x)
     return (math.sqrt(1.0 + a * d) - 1.0) / d
+
+
+def gaussian_reach(answers: int, changes: Changes) -> float:
+    """The squared length of the worst change in units of the standard deviation of an answer, with
+    the best normal noise for the space: μ² = this/σ² of one draw."""
+    if not changes.is_one_sided:
+        return float(changes.squared_length(answers))
+    law = correlated(1.0, answers, core="gaussian", changes=changes)
+    return float(law.loss(1.0, changes).normal_variance or math.nan)
 
 
 def _least(g: Any, low: float, high: float) -> float:

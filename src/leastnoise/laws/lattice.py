@@ -295,6 +295,9 @@ class LatticeNoise(ShellLaw, Noise):
     def with_weights(self, weighted: Callable[[LatticeNoise], LatticeNoise]) -> LatticeNoise:
         return weighted(self)
 
+    def of_weights(self, weights: IntegerWeights) -> LatticeNoise:
+        return LatticeNoise(weights.masses(), None, self.step, self.domain, self.dimension)
+
     def describe(self) -> dict[str, Any]:
         return {
             "kind": self.kind,

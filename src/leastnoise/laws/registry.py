@@ -9,13 +9,17 @@ from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import NormNoise
 from leastnoise.laws.sphere import BallNoise
 
-_JOINT = (BallNoise, CorrelatedNoise, LiftedNoise)
+_JOINT = (BallNoise, CorrelatedNoise, LiftedNoise, NormNoise)
 LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, *_JOINT)}
 BODIES |= {
     None: LatticeNoise,
     "sphere": BallNoise,
     "correlated": CorrelatedNoise,
     "lifted": LiftedNoise,
+    "range": NormNoise,
+    "touched": NormNoise,
+    "count": NormNoise,
 }

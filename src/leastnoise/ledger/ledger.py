@@ -345,6 +345,7 @@ class Ledger:
             LedgerError: More answers than `first` are counted already: the series is an old copy,
                 and its next numbers were used before. Or its numbers were changed, or there is no
                 such release.
+            InvalidParameterError: `first` and `used` are no whole numbers, or in another order.
 
         Guarantees: on the disk, and read back, when the block was left.
 
@@ -621,6 +622,9 @@ class Ledger:
 
         Returns:
             Everything that is wrong, and the hash to publish.
+
+        Raises:
+            LedgerError: The file cannot be read at all.
 
         Guarantees: whatever is wrong with the file is said and does not raise, unless
         it cannot be read at all. Who can rewrite the whole file can also recompute

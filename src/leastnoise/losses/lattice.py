@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from leastnoise.errors import AccountingError
-from leastnoise.lattice import overlap, shells
+from leastnoise.lattice import overlap
 from leastnoise.lattice.radial import Radial, is_non_increasing
 from leastnoise.lattice.shells import Floats
 from leastnoise.losses.base import Loss
@@ -29,7 +29,7 @@ _FAR = 100.0
 _FAINT = -110.0
 _FARTHEST = 3_000_000  # shells
 _FAINTEST = 1e-300
-_LARGEST_DEVIATION = 1e-9
+LARGEST_DEVIATION = 1e-9
 _MOST_STEPS = 1 << 25  # of a shift: its tables take 10 GB
 _MOST_WORK = 10_000_000  # pairs × shifts a non-monotone joint law may need
 
@@ -58,8 +58,8 @@ def corner_is_worst(noise: Radial) -> bool:
     if noise.is_monotone or noise.dimension == 1:
         return noise.is_monotone
     log_h = noise.log_pmf(np.arange(noise.last + 1)) - math.log(noise.total)
-    filled, deviation = _with_centre_filled(noise, log_h)
-    return deviation < _LARGEST_DEVIATION and is_non_increasing(filled)
+    filled, deviation = with_centre_filled(noise, log_h)
+    return deviation < LARGEST_DEVIATION and is_non_increasing(filled)
 
 
 def _joint_loss(noise: Radial, shift: int) -> Loss:
@@ -70,15 +70,15 @@ def _joint_loss(noise: Radial, shift: int) -> Loss:
        of the filled law, with the mass filled in charged as infinite.
     3. Any other: every shift, up to signs and order.
     """
-    reach = _reach(noise, shift)
+    reach = reach_of(noise, shift)
     log_h = noise.log_pmf(np.arange(reach + shift + 1)) - math.log(noise.total)
     if noise.is_monotone:
         pairs = overlap.corner_pairs(noise.dimension, shift, reach + shift)
-        return _joint_table(noise, log_h, pairs, reach, shift)
-    filled, deviation = _with_centre_filled(noise, log_h)
-    if deviation < _LARGEST_DEVIATION and is_non_increasing(filled):
+        return joint_table(noise, log_h, pairs, reach, shift)
+    filled, deviation = with_centre_filled(noise, log_h)
+    if deviation < LARGEST_DEVIATION and is_non_increasing(filled):
         pairs = overlap.corner_pairs(noise.dimension, shift, reach + shift)
-        return _unfilled(_joint_table(noise, filled, pairs, reach, shift), deviation)
+        return unfilled(joint_table(noise, filled, pairs, reach, shift), deviation)
     choices = math.comb(shift + noise.dimension, noise.dimension) - 1
     if choices * (reach + shift) ** 2 > _MOST_WORK:
         raise AccountingError(
@@ -86,13 +86,13 @@ def _joint_loss(noise: Radial, shift: int) -> Loss:
             "shifts to check, too many; make it non-increasing."
         )
     tables = (
-        _joint_table(noise, log_h, overlap.shifted_pairs(v, reach + shift), reach, shift)
+        joint_table(noise, log_h, overlap.shifted_pairs(v, reach + shift), reach, shift)
         for v in overlap.box_shifts(noise.dimension, shift)
     )
     return WorstOf(tuple(tables))
 
 
-def _unfilled(table: TableLoss, deviation: float) -> TableLoss:
+def unfilled(table: TableLoss, deviation: float) -> TableLoss:
     """The loss of a law from that of the same law with its empty shells filled.
 
     Off the empty shells the law is 1 + a times the filled one, so every loss is the same;
@@ -139,7 +139,7 @@ def _line_table(noise: Radial, t: int) -> TableLoss:
     return TableLoss(loss, log_p, infinite, raised=raised).merged()
 
 
-def _joint_table(
+def joint_table(
     noise: Radial, log_h: Floats, pairs: overlap.Pairs, reach: int, shift: int
 ) -> TableLoss:
     """Several answers: pairs of shells up to `reach`; the mass beyond counts at the
@@ -155,7 +155,7 @@ def _joint_table(
     rest = 0.0
     if noise.tail_ratio is not None:
         largest = max(largest, -shift * math.log(noise.tail_ratio))
-        rest = _mass_beyond(noise, reach)
+        rest = mass_beyond(noise, reach)
     # log h and log counts are as large as d·log k; what they lose in the last place is
     # lost from losses and probabilities.
     size = float(np.max(np.abs(log_h[np.isfinite(log_h)])))
@@ -181,19 +181,19 @@ def _joint_table(
     )
 
 
-def _reach(noise: Radial, shift: int) -> int:
+def reach_of(noise: Radial, shift: int) -> int:
     """The last shell to list for a joint law: the whole support, or so far that both
     laws are in the tail and little is left."""
     if noise.tail_ratio is None:
         return noise.last
     more = math.ceil(_FAR / -math.log(noise.tail_ratio))
     reach = noise.last + shift + more
-    while _mass_beyond(noise, reach) > math.exp(-0.8 * _FAR) and reach < _FARTHEST:
+    while mass_beyond(noise, reach) > math.exp(-0.8 * _FAR) and reach < _FARTHEST:
         reach += more
     return reach
 
 
-def _mass_beyond(noise: Radial, reach: int) -> float:
+def mass_beyond(noise: Radial, reach: int) -> float:
     """Upper bound on the mass beyond shell `reach` ≥ N: consecutive shells of the tail
     shrink by factors that fall with k."""
     here, following = noise.extended(reach + 1)[-2:]
@@ -203,7 +203,7 @@ def _mass_beyond(noise: Radial, reach: int) -> float:
     return math.inf if rho >= 1.0 else float(here) * rho / (1.0 - rho)
 
 
-def _with_centre_filled(noise: Radial, log_h: Floats) -> tuple[Floats, float]:
+def with_centre_filled(noise: Radial, log_h: Floats) -> tuple[Floats, float]:
     """The law with empty inner shells filled at the height of the first full one, and
     its distance from the given law.
 
@@ -214,7 +214,7 @@ def _with_centre_filled(noise: Radial, log_h: Floats) -> tuple[Floats, float]:
     empty = int(np.argmax(log_h > -np.inf))
     filled = log_h.copy()
     filled[:empty] = log_h[empty]
-    log_added = log_h[empty] + shells.log_shell_count(noise.dimension, np.arange(empty))
+    log_added = log_h[empty] + noise.log_shell_counts(np.arange(empty))
     # rounded up: its logarithms are as large as d·log k
     added = float(np.sum(np.exp(log_added))) * (1.0 + 1e-10)
     return filled - math.log1p(added), added

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 from os import PathLike
@@ -31,6 +30,7 @@ from leastnoise.errors import (
     PlanError,
     UnsupportedError,
 )
+from leastnoise.ledger.event_log import now
 from leastnoise.ledger.ledger import Ledger
 from leastnoise.releases.advice import tried, unit_of, with_share
 from leastnoise.releases.data.counts import Counts, aggregate, read_through, rehearse
@@ -168,11 +168,6 @@ def carry_out(
     told("adding noise", 0.0)
     found = processed(plan, estimate.rows(plan, made, _noisy(made, counts, added)))
     return with_hidden(plan, found), opened.engine
-
-
-def now() -> str:
-    """The time, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _rehearsed(plan: Plan, opened: Table | SealedTable, made: Mechanism, told: Progress) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from os import PathLike
@@ -14,6 +14,7 @@ from typing import Any
 from leastnoise.files.spreadsheet import csv_text, guarded
 from leastnoise.files.writing import write_whole
 from leastnoise.optional import required as extra
+from leastnoise.releases.estimates.combination import Combination, Named, combined
 from leastnoise.releases.record import ReleaseRecord
 from leastnoise.releases.report.cautions import beside
 from leastnoise.releases.report.guarantee import bounds, guarantee, law
@@ -52,6 +53,34 @@ class Release(ReleaseRecord):
         ('count', True)
     """
 
+    def combine(self, coefficients: Mapping[Named, float]) -> Combination:
+        """A sum, a difference or another linear combination of published numbers, with its error.
+
+        The noise of numbers that are drawn together is correlated, so their errors do not add up
+        as those of independent numbers.
+
+        Args:
+            coefficients: By the name of a statistic, or a pair of it and a group as it is shown
+                ("ward = A").
+
+        Returns:
+            The value, from the numbers before post-processing, and its noise.
+
+        Raises:
+            PlanError: the release has no such number, or it is a ratio of noisy numbers.
+            InvalidParameterError: a coefficient is no number.
+
+        Example:
+            >>> import pyarrow
+            >>> from leastnoise import Plan, Statistic, release
+            >>> asked = (Statistic("count"), Statistic("count", name="again"))
+            >>> plan = Plan("c", None, "add/remove", asked, 1.0, 1e-6, one_row_per_person=True)
+            >>> done = release(plan, table=pyarrow.table({"x": [1, 2, 3]}))
+            >>> done.combine({"count": 1, "again": -1}).noise_std
+            0.0
+        """
+        return combined(self.plan, self.mechanism, self.rows, coefficients)
+
     def as_dict(self) -> dict[str, Any]:
         """The whole release as plain JSON data."""
         return {
@@ -74,14 +103,22 @@ class Release(ReleaseRecord):
         }
 
     def to_pandas(self) -> Any:
-        """The numbers as a pandas frame; `attrs` have the guarantee and what to read first."""
+        """The numbers as a pandas frame; `attrs` have the guarantee and what to read first.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
         frame = extra("pandas", "tables").DataFrame(_records(self))
         frame.attrs.update(_attached(self))
         return frame
 
     def to_arrow(self) -> Any:
         """The numbers as an Arrow table; the metadata of its schema have the guarantee and what to
-        read first."""
+        read first.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+        """
         listed = _records(self)
         made = extra("pyarrow", "tables").Table.from_pylist(listed, schema=_schema(listed[0]))
         return made.replace_schema_metadata(
@@ -96,6 +133,9 @@ class Release(ReleaseRecord):
 
         Returns:
             The text that is written.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         return _written(json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n", path)
 
@@ -107,6 +147,9 @@ class Release(ReleaseRecord):
 
         Returns:
             The text that is written.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         return _written(csv_text(_cells(self)), path)
 
@@ -115,6 +158,10 @@ class Release(ReleaseRecord):
 
         Args:
             path: The file to write, whole or not at all.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OSError: The file cannot be written.
         """
         parquet = extra("pyarrow.parquet", "tables")
         content = io.BytesIO()
@@ -129,6 +176,9 @@ class Release(ReleaseRecord):
 
         Returns:
             The text that is written.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         return _written(html_report(self), path)
 

@@ -3,6 +3,7 @@ entropy, with work that does not show the value.
 
 draws     noise, and answers with noise, as integers on one public lattice, whatever the law
 lattice   how radial laws on a lattice are drawn
+norm      how laws of other integer norms are drawn: range_points and capped_points, their shells
 sphere    how the ball-shaped law is drawn, which is continuous and rounded exactly
 weights   from shell masses to the integer weights that are judged, saved and drawn
 alias     exact integer tables: alias method, first face of a point of a shell

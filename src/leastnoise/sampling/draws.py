@@ -257,7 +257,8 @@ def _one_by_one(array: NDArray[Any], pitch: Fraction) -> NDArray[Any]:
 
 def _place(answer: Any, pitch: Fraction) -> int:
     try:
-        if isinstance(answer, (bool, np.bool_)) or not isinstance(
+        # to numpy a duration is an integer, of a unit that nobody has said here
+        if isinstance(answer, (bool, np.bool_, np.timedelta64)) or not isinstance(
             answer, (int, float, Fraction, Decimal, np.integer, np.floating)
         ):
             raise _refusal()

@@ -28,7 +28,13 @@ from leastnoise.errors import DesignError, InvalidParameterError
 from leastnoise.lattice.steps import PLACES, public_pitch
 from leastnoise.sampling.alias import AliasTable, FaceTable
 from leastnoise.sampling.entropy import Entropy
-from leastnoise.sampling.weights import ShellLaw, integer_weights, rounded_weights, weights_of
+from leastnoise.sampling.weights import (
+    IntegerWeights,
+    ShellLaw,
+    integer_weights,
+    rounded_weights,
+    weights_of,
+)
 
 _FINE_BITS = PLACES.bit_length() - 1  # a bin of the real line holds 2^16 places
 # numbers at a time: 23 ns a draw, against 33 ns in chunks of 2^17, which leave the cache
@@ -129,6 +135,19 @@ class ShellTables:
 @lru_cache(maxsize=16)
 def shell_tables(law: ShellLaw) -> ShellTables:
     """The tables of a law, whose masses are rounded to integer weights where they are not."""
+    weights = drawn_weights(law)
+    last = len(weights.weights) - 1
+    if law.dimension == 1:
+        half = [weight // 2 for weight in weights.weights[1:]]
+        signed = [*half[::-1], weights.weights[0], *half]
+        return ShellTables(AliasTable.of(signed, range(-last, last + 1), weights.bits), None)
+    radii = [k for k, weight in enumerate(weights.weights) if weight]
+    table = AliasTable.of([weights.weights[k] for k in radii], range(len(radii)), weights.bits)
+    return ShellTables(table, FaceTable.of(radii, law.dimension))
+
+
+def drawn_weights(law: ShellLaw) -> IntegerWeights:
+    """The integer weights of a law, or of the law that is drawn in its place."""
     weights = integer_weights(law)
     if weights is None:
         try:
@@ -141,13 +160,7 @@ def shell_tables(law: ShellLaw) -> ShellTables:
     last = law.last if weights is None else len(weights.weights) - 1
     if weights is None or last >= _MOST_SHELLS:
         raise InvalidParameterError("shells", last, f"to be fewer than {_MOST_SHELLS}")
-    if law.dimension == 1:
-        half = [weight // 2 for weight in weights.weights[1:]]
-        signed = [*half[::-1], weights.weights[0], *half]
-        return ShellTables(AliasTable.of(signed, range(-last, last + 1), weights.bits), None)
-    radii = [k for k, weight in enumerate(weights.weights) if weight]
-    table = AliasTable.of([weights.weights[k] for k in radii], range(len(radii)), weights.bits)
-    return ShellTables(table, FaceTable.of(radii, law.dimension))
+    return weights
 
 
 def within_bins(bins: NDArray[Any], entropy: Entropy) -> NDArray[np.int64]:

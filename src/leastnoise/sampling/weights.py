@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cost as costs
+from leastnoise.changes import BOX, Changes
 from leastnoise.errors import DesignError, InvalidParameterError
 from leastnoise.lattice.radial import Radial
 from leastnoise.lattice.shells import Floats
@@ -55,6 +56,24 @@ class ShellLaw(Radial, ABC):
     @property
     @abstractmethod
     def variance(self) -> float: ...
+
+    @abstractmethod
+    def of_weights(self, weights: IntegerWeights) -> Self:
+        """The law on the same shells with these integer weights."""
+
+    @property
+    def made_for(self) -> Changes:
+        """The widest changes that it is judged for."""
+        return BOX
+
+    def shell_counts(self, size: int) -> list[int]:
+        """n_0 … n_(size−1) as exact integers. Bodies other than the cube have their own."""
+        d = self.dimension
+        return [(2 * k + 1) ** d - (2 * k - 1) ** d if k else 1 for k in range(size)]
+
+    def squares(self, last: int) -> Floats:
+        """The mean square of one answer on the shells 0 … last."""
+        return costs.quadratic().per_shell(last, self.dimension, self.step, self.domain)
 
 
 @dataclass(frozen=True)
@@ -161,12 +180,11 @@ def _with_sum(noise: ShellLaw, masses: Floats, bits: int, caps: tuple[int, ...])
     least = _unit(noise.dimension)
     weights = [_digits_down(math.floor(Fraction(float(mass)) * scale), least) for mass in masses]
     if noise.dimension > 1 and noise.is_monotone:
-        weights = _hollow_and_level(weights, noise.dimension)
+        weights = _hollow_and_level(weights, noise.shell_counts(len(weights)))
     while weights[-1] == 0:
         weights.pop()
-    square = costs.quadratic()
-    cost = square.per_shell(len(weights) - 1, noise.dimension, noise.step, noise.domain)
-    counts = _shell_counts(noise.dimension, len(weights)) if noise.is_monotone else None
+    cost = noise.squares(len(weights) - 1)
+    counts = noise.shell_counts(len(weights)) if noise.is_monotone else None
     balance = _Balance(weights, counts, 1 << bits, least)
     balance.settle(cost <= noise.variance, caps)
     return IntegerWeights(bits, tuple(balance.weights))
@@ -206,15 +224,9 @@ def _digits_up(weight: int) -> int:
     return -(-weight >> drop) << drop
 
 
-def _shell_counts(dimension: int, size: int) -> list[int]:
-    """n_k as exact integers."""
-    return [(2 * k + 1) ** dimension - (2 * k - 1) ** dimension if k else 1 for k in range(size)]
-
-
-def _hollow_and_level(weights: list[int], dimension: int) -> list[int]:
+def _hollow_and_level(weights: list[int], counts: list[int]) -> list[int]:
     """Joint laws: empty the inner shells that are too light, and lift, from outside in,
     what rounding left below its outer neighbour: W_k/n_k ≥ W_{k+1}/n_{k+1}."""
-    counts = _shell_counts(dimension, len(weights))
     first = next(k for k, weight in enumerate(weights) if weight >= _LEAST_INNER)
     for k in range(len(weights) - 2, first - 1, -1):
         weights[k] = max(weights[k], _digits_up(-(-weights[k + 1] * counts[k] // counts[k + 1])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -20,6 +19,7 @@ from leastnoise.errors import (
 )
 from leastnoise.files.reading import only_fields
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.ledger.event_log import now
 from leastnoise.ledger.ledger import Ledger
 from leastnoise.ledger.records import (
     LawDraws,
@@ -181,7 +181,7 @@ def new_series(
         "format": FORMAT,
         "version": 1,
         "id": secrets.token_hex(16),
-        "opened": datetime.now(UTC).isoformat(timespec="seconds"),
+        "opened": now(),
         "questions": questions,
         "epsilon": epsilon.hex(),
         "delta": delta.hex(),

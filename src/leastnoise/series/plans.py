@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from leastnoise.errors import PlanError
 from leastnoise.laws.base import Noise
+from leastnoise.ledger.event_log import now
 from leastnoise.ledger.records import Unit
 from leastnoise.releases.advice import unit_of
 from leastnoise.releases.noise.layout import asked_answers, in_batches
@@ -24,7 +25,7 @@ from leastnoise.releases.noise.sensitivity import Block, blocks, is_checks
 from leastnoise.releases.plan.file import load_plan
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import Standing
-from leastnoise.releases.release import AddedNoise, Progress, carry_out, now
+from leastnoise.releases.release import AddedNoise, Progress, carry_out
 from leastnoise.releases.result import Release
 
 
@@ -82,6 +83,9 @@ def needed(plan: Plan | str | PathLike[str], *, checks: bool = False) -> int:
 
     Returns:
         The number: one for each count, sum and group.
+
+    Raises:
+        PlanError: The plan is none.
 
     Example:
         >>> from leastnoise import Plan, Statistic

@@ -1,5 +1,19 @@
-"""From a declared source to integers: the table is opened (`opening`), its rows bounded and counted
-in its engine (`queries`, `scan`), and nothing but integers comes back (`counts`).
+"""From a declared source to integers: the table is opened, its rows bounded and counted in its
+engine, and nothing but integers comes back.
+
+opening         the table of a plan in its engine: a file, a frame, a database, Spark
+duckdb_engine   the DuckDB that reads the declared files and nothing else
+named_tables    tables and views of a database by their names
+spark           tables of Spark
+table           a table that is open, and the one way its engine is asked
+columns         names and types of columns against what a plan needs of them
+expressions     columns as expressions that mean the same on every engine
+queries         the aggregates of a plan, after contribution bounding
+counts          their integers, and the rehearsal on no rows
+scan            a query while it runs, and its end
+scratch         a private folder for what an engine writes meanwhile
+sealed_scan     a scan in a process that reaches the table and nothing else
+closed_process  how a process shuts its own doors
 
 The same plan gives the same integers on DuckDB, Spark and PostgreSQL:
 

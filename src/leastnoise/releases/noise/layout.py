@@ -8,13 +8,15 @@ to δ. What is asked for gets the rest, so its noise grows by 1/(1 − CHECKS) a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
-from leastnoise.releases.noise.sensitivity import Answer, Block, is_checks
+from leastnoise.releases.noise.sensitivity import Answer, Block, changes_of, is_checks
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
@@ -33,17 +35,20 @@ class AskedAnswer:
     group: int
     answer: Answer
     sensitivity: int
+    is_one_sided: bool = False  # a person who comes can only add to it
 
 
 @dataclass(frozen=True)
 class LawSpec:
-    """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed."""
+    """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed. Of
+    the answers of one draw a person makes the `changes`."""
 
     batch: int
     uses: int
     factor: float
     fixed: float | None
     domain: Domain
+    changes: Changes = BOX
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: not all very different weights can be had."""
@@ -82,6 +87,8 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     made = [_layout("joint", asked_jointly)]
     if any(block.group_by for block in asked):
         made += [_layout("by group", asked), _layout("product", asked)]
+        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
+            del made[0]  # one answer moves: noise of its own on each hides that with one draw
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
     for layout in possible or [_layout("product", asked)]:
@@ -91,7 +98,8 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     return list(distinct.values())
 
 
-_Shape = tuple[float, float | None, int, Domain]  # weight, wanted sigma, answers a draw, domain
+# weight, wanted sigma, answers a draw, domain, what one person changes in it
+_Shape = tuple[float, float | None, int, Domain, Changes]
 
 
 def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
@@ -111,14 +119,30 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
         served = [i for i in members if i not in apart]
         domain = _domain(ratio, [entries[i] for i in served])
         for batch, seen, draws in _cut(name, asked, entries, served):
-            shape = (weight, ratio, batch, domain)
+            changes = _changes(asked, entries, draws)
+            shape = (weight, ratio, batch, domain, changes)
             before = specs[shape].uses if shape in specs else 0
-            specs[shape] = LawSpec(batch, before + seen, 1.0 / weight, ratio, domain)
+            specs[shape] = LawSpec(batch, before + seen, 1.0 / weight, ratio, domain, changes)
             drawn += [(shape, draw) for draw in draws]
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
     return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+
+
+def _changes(
+    asked: Sequence[Block], entries: Sequence[AskedAnswer], draws: Sequence[Sequence[int]]
+) -> Changes:
+    """What one person changes in any of these draws, which are alike but for fewer answers in the
+    last: a space that holds for the first of them holds for all."""
+    served = [entries[i] for i in draws[0]]
+    one_sided = [entries[i].is_one_sided for draw in draws for i in draw]
+    touched = 0
+    for b, block in enumerate(asked):
+        sizes = Counter(entry.group for entry in served if entry.block == b)
+        other = sizes.pop(len(block.groups), 0)
+        touched += other + sum(sorted(sizes.values(), reverse=True)[: block.touched])
+    return changes_of([all(one_sided)] * len(served), touched)
 
 
 def _domain(ratio: float | None, served: Sequence[AskedAnswer]) -> Domain:
@@ -135,19 +159,21 @@ def _check_uses(blocks: Sequence[Block]) -> int:
 def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     """Every answer of every group of the blocks."""
     return tuple(
-        AskedAnswer(b, cell, answer, sensitivity)
+        AskedAnswer(b, cell, *told)
         for b, block in enumerate(asked)
         for cell in range(len(block.cells))
-        for answer, sensitivity in _asked_in(block, cell)
+        for told in _asked_in(block, cell)
     )
 
 
-def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int]]:
-    """The answers of a cell with their sensitivities."""
+def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, bool]]:
+    """The answers of a cell with their sensitivities, and whether a person who comes only adds."""
+    count = len(block.answers)
+    one_sided = block.is_one_sided or (False,) * (count + 1)
     answers = block.answers_of(cell)
     if answers == block.answers:
-        return list(zip(answers, block.sensitivities, strict=True))
-    return [(answers[0], block.other_sensitivity)]
+        return list(zip(answers, block.sensitivities, one_sided[:count], strict=True))
+    return [(answers[0], block.other_sensitivity, one_sided[-1])]
 
 
 def _classes(

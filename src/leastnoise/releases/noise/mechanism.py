@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from leastnoise.errors import AccountingError, DesignError, PlanError
 from leastnoise.laws import classic
+from leastnoise.laws.correlated import gaussian_reach
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.records import Spend
 from leastnoise.releases.noise.layout import CHECKS, AskedAnswer, NoiseLayout, in_batches, layouts
@@ -33,7 +34,7 @@ from leastnoise.releases.noise.search import (
     gaussian_mu,
     solve,
 )
-from leastnoise.releases.noise.sensitivity import Block, blocks, is_checks
+from leastnoise.releases.noise.sensitivity import Block, blocks
 from leastnoise.releases.plan.plan import Plan
 
 _AGAIN = 3  # designs that take back what the checks did not need
@@ -91,7 +92,7 @@ class Mechanism:
     @property
     def spends(self) -> tuple[Spend, ...]:
         """What the ledger is charged."""
-        return tuple(Spend(law.noise, 1.0, law.uses) for law in self.laws)
+        return tuple(Spend(law.noise, 1.0, law.uses, law.changes) for law in self.laws)
 
     def std(self, entry: int) -> float:
         """Standard deviation of the noise on one entry.
@@ -141,7 +142,7 @@ def mechanism(plan: Plan) -> Mechanism:
     chosen, found, alternatives = best(possible, plan.epsilon, plan.delta)
     laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
     draws = _assigned(chosen, laws)
-    mu = _gaussian_loss(chosen, laws, draws)
+    mu = _gaussian_loss(chosen, laws)
     return Mechanism(
         blocks=chosen.blocks,
         entries=chosen.entries,
@@ -219,7 +220,9 @@ def sampled_within(
     for attempt in range(_WIDENINGS):
         # A closed form gets a lattice, which costs a little: it is widened until the judge agrees.
         wider = 1.0 + _WIDER * attempt
-        laws = tuple(SampledLaw(law.sampled(wider), law.uses, law.origin) for law in designed)
+        laws = tuple(
+            SampledLaw(law.sampled(wider), law.uses, law.origin, law.changes) for law in designed
+        )
         cost = composed_epsilon(laws, delta)
         if cost <= epsilon:
             return laws, cost
@@ -238,18 +241,12 @@ def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ..
     return (*draws, *(Draw(len(laws) - 1, (i,)) for i in layout.checks))
 
 
-def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw], draws: Sequence[Draw]) -> float:
-    """μ of Gaussian noise of the same standard deviations.
-
-    A person touches at most `touched` groups of a block, each of its answers by 1: μ² = Σ
-    touched/σ².
-    """
-    std = {entry: laws[draw.law].noise.std for draw in draws for entry in draw.entries}
+def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:
+    """μ of the best Gaussian noise of the same standard deviations: correlated where all answers of
+    a draw move the same way, else independent."""
     mu2 = 0.0
-    for i, entry in enumerate(layout.entries):
-        block = layout.blocks[entry.block]
-        if entry.group == 0 and not is_checks(block):
-            mu2 += block.touched / std[i] ** 2
+    for spec, law in zip(layout.specs, laws, strict=False):
+        mu2 += spec.uses * gaussian_reach(spec.batch, spec.changes) / law.noise.variance
     if layout.checks:
-        mu2 += layout.check_uses / std[layout.checks[0]] ** 2
+        mu2 += layout.check_uses / laws[-1].noise.variance
     return math.sqrt(mu2)

@@ -18,6 +18,7 @@ import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.exact import exact
+from leastnoise.changes import BOX, Changes
 from leastnoise.designer.calibrate import calibrate, least_scale
 from leastnoise.designer.design import design
 from leastnoise.designer.request import smallest_ratio
@@ -25,6 +26,7 @@ from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
 from leastnoise.lattice.resolution import bins_to_compare
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.releases.noise.layout import LARGEST, SMALLEST, LawSpec, NoiseLayout
 
 _GAUSSIAN_CLOSE = 1e-9  # of ε, how close Gaussian noise comes to it
@@ -44,11 +46,12 @@ class DesignedLaw:
     uses: int
     origin: str
     delta: float
+    changes: Changes = BOX
 
     def sampled(self, wider: float = 1.0) -> Noise:
         """The law as it is sampled; a closed form gets a lattice and may need to be `wider`."""
         noise = classic.lattice_form(self.noise, wider=wider)
-        if noise.radial is None:  # drawn as it is, without integer weights
+        if noise.sampler().is_exact:  # drawn as it is, without integer weights
             return noise
         return exact(noise, delta=self.delta, compositions=self.uses)
 
@@ -56,11 +59,12 @@ class DesignedLaw:
 @dataclass(frozen=True)
 class SampledLaw:
     """A law with integer weights for answers of unit sensitivity; one person can be seen in at most
-    `uses` of its draws."""
+    `uses` of its draws, and makes the `changes` in each."""
 
     noise: Noise
     uses: int
     origin: str
+    changes: Changes = BOX
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,11 @@ class ScaledLaws:
 
 def composed_epsilon(laws: Sequence[DesignedLaw | SampledLaw], delta: float) -> float:
     """ε of all uses of laws."""
-    return _composed([(law.noise, law.uses) for law in laws]).epsilon(delta)
+    return _composed([(law.noise, law.uses, law.changes) for law in laws]).epsilon(delta)
 
 
-def _composed(laws: Sequence[tuple[Noise, int]]) -> PrivacyLoss:
-    first, *others = (PrivacyLoss.of(noise).compose(uses) for noise, uses in laws)
+def _composed(laws: Sequence[tuple[Noise, int, Changes]]) -> PrivacyLoss:
+    first, *others = (PrivacyLoss.of(noise, 1.0, space).compose(n) for noise, n, space in laws)
     for loss in others:
         first = first.compose(loss)
     return first
@@ -135,7 +139,8 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
         return gaussian
 
     def epsilon_of(scale: float) -> float:
-        together = _composed([(_cube(spec, spec.sigma(scale)), spec.uses) for spec in specs])
+        cubes = [(_cube(spec, spec.sigma(scale)), spec.uses, spec.changes) for spec in specs]
+        together = _composed(cubes)
         try:
             return together.epsilon(delta)
         except AccountingError:
@@ -158,6 +163,8 @@ def _cube(spec: LawSpec, sigma: float) -> Noise:
     if spec.batch == 1:
         return classic.laplace(sigma)
     step = 1.0 / bins_to_compare(sigma)
+    if spec.changes.is_one_sided:
+        return LiftedNoise(classic.cube(math.sqrt(2.0) * sigma, spec.batch + 1, step=step))
     return classic.cube(sigma, spec.batch, step=step)
 
 
@@ -184,10 +191,12 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_scale(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
-    """The scale that Gaussian noise would need, +inf where the fixed sigmas leave it nothing; for
-    fixed sigmas only, the share of μ that they use: μ² = Σ uses·batch/σ²."""
-    spent = sum(spec.uses * spec.batch / spec.fixed**2 for spec in specs if spec.fixed is not None)
-    wanted = sum(spec.uses * spec.batch / spec.factor**2 for spec in specs if spec.fixed is None)
+    """The scale that independent Gaussian noise would need, +inf where the fixed sigmas leave it
+    nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·touched/σ²."""
+    seen = [spec.uses * spec.changes.touched_of(spec.batch) for spec in specs]
+    each = list(zip(seen, specs, strict=True))
+    spent = sum(uses / spec.fixed**2 for uses, spec in each if spec.fixed is not None)
+    wanted = sum(uses / spec.factor**2 for uses, spec in each if spec.fixed is None)
     allowed = gaussian_mu(epsilon, delta) ** 2
     if wanted == 0.0:
         return math.sqrt(spent / allowed)
@@ -235,7 +244,10 @@ def _all_gaussian(specs: Sequence[LawSpec], epsilon: float, delta: float) -> Sca
     scale = gaussian_scale(specs, epsilon, delta)
     if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
         return None
-    noise = [(classic.gaussian(spec.sigma(scale)), spec.uses * spec.batch) for spec in specs]
+    noise = [
+        (classic.gaussian(spec.sigma(scale)), spec.uses * spec.changes.touched_of(spec.batch))
+        for spec in specs
+    ]
     found = _judged(scale, [DesignedLaw(*one, "Gaussian", delta) for one in noise], delta)
     return found if found.epsilon <= epsilon else None
 
@@ -325,5 +337,7 @@ def _designed_on(
         compositions=spec.uses,
         batch=spec.batch,
         domain=domain,
+        changes=spec.changes,
     )
-    return DesignedLaw(made.noise, made.uses, made.origin, delta), made.epsilon
+    changes = made.changes if made.is_joint else BOX
+    return DesignedLaw(made.noise, made.uses, made.origin, delta, changes), made.epsilon

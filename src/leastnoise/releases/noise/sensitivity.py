@@ -50,12 +50,22 @@ and no others. Each answer is divided by its own sensitivity, so that every |cha
 its unit. Three ways to add noise are valid, and `mechanism` takes the one of least noise:
 
     joint      one draw for all d answers: the change is a vector in the cube [−1, 1]^d, which is
-               what a joint law is judged for.
+               what a joint law is judged for; or in a part of it, see below.
     by group   one draw of a joint law for the p answers of each group. Draws for groups that the
                person does not touch have the same law in both tables, so the loss is that of at
                most (touched groups) draws: those dominating pairs are composed.
     product    one draw for each answer: at most Σ (touched groups)·p draws see any change, by the
                same argument.
+
+**One-sided changes.** With add/remove a person who comes adds to every answer an element of its C,
+and one who goes takes it away. Where no C of the answers of a draw has a negative element (numbers
+of rows, of persons, of values that are there, sums of values that are not negative) they all move
+up, or all move down: the vector of changes is in [0, 1]^d or in −[0, 1]^d, and the noise of a draw
+is fitted to that (`changes_of`). Centred sums and squares go either way, and so does everything
+when a person is replaced: their draws are for the whole cube. Knowing the number of rows does not
+help: it would make the neighbours those with as many rows, that is, replaced persons. Of one draw
+for all d answers a person moves at most those of the groups they touch, Σ (touched groups)·p.
+Counts that are to add up (`"totals"`) are combined as uncorrelated, so their noise is for the cube.
 
 For *replace* with groups this is cautious: a sum moves by max C − min C only in a group that the
 person both leaves and enters, and then fewer groups are touched.
@@ -101,6 +111,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
+from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
 from leastnoise.releases.plan.keys import Key, groups
 from leastnoise.releases.plan.plan import Plan
@@ -174,6 +185,9 @@ class Block:
     other: Answer | None = None
     other_sensitivity: int = 0
     other_is_free: bool = False
+    is_one_sided: tuple[
+        bool, ...
+    ] = ()  # whether each of `answers`, and then `other`, only moves up
 
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
@@ -226,6 +240,19 @@ def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int
     """By how much one person moves the answer of one group, at most."""
     low, high = contribution(answer, limit)
     return max(abs(low), abs(high)) if relation == "add/remove" else high - low
+
+
+def moves_up(plan: Plan, answer: Answer, limit: ContributionBounds) -> bool:
+    """Whether a person who comes can only add to the answer: see the docstring above."""
+    is_apart = plan.relation == "add/remove" and "totals" not in plan.postprocess
+    return is_apart and contribution(answer, limit)[0] >= 0
+
+
+def changes_of(is_one_sided: Sequence[bool], touched: int) -> Changes:
+    """The changes of the answers of one draw, of which one person moves at most `touched`."""
+    count = len(is_one_sided)
+    part = None if touched >= count else touched
+    return OneSided(part) if count > 1 and all(is_one_sided) else Box(part)
 
 
 def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
@@ -302,7 +329,17 @@ def _checks(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
         return []
     count = len(answers)
     touched = 1 if plan.relation == "add/remove" else min(2, count)
-    return [Block((), tuple(answers), (1,) * count, (1.0,) * count, (None,) * count, touched)]
+    return [
+        Block(
+            (),
+            tuple(answers),
+            (1,) * count,
+            (1.0,) * count,
+            (None,) * count,
+            touched,
+            is_one_sided=(False,) * count,
+        )
+    ]
 
 
 def bounded_columns(plan: Plan) -> list[Values]:
@@ -366,6 +403,7 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
         other,
         0 if other is None else sensitivity(other, limit, plan.relation),
         is_one_sided or 2 * limit.groups <= every,
+        tuple(moves_up(plan, one, limit) for one in (*asked, *([] if other is None else [other]))),
     )
 
 

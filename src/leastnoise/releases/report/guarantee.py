@@ -7,7 +7,9 @@ from typing import Any
 
 from leastnoise.releases.estimates.row import CHECKS
 from leastnoise.releases.estimates.shares import share
+from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import bounded_columns
+from leastnoise.releases.plan.keys import group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import ReleaseRecord
 from leastnoise.text.numbers import above
@@ -148,14 +150,40 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
                 "answers_a_draw": one.noise.dimension,
                 "draws_that_see_a_person": one.uses,
                 "std": one.noise.std,
+                "correlation_of_two_answers": one.noise.correlation,
+                "one_person_changes": one.changes.sentence(one.noise.dimension),
             }
             for one in made.laws
         ],
+        "drawn_together": drawn_together(release),
         "other_layouts_relative_noise": dict(made.alternatives),
         "gaussian_epsilon_at_the_same_noise": made.gaussian_epsilon,
         "gaussian_std_at_the_same_budget": made.gaussian_factor,
         "why": why(release),
     }
+
+
+def drawn_together(release: ReleaseRecord) -> list[dict[str, Any]]:
+    """The numbers whose noise is correlated, draw by draw: the covariance of two of them is the
+    correlation times their standard deviations."""
+    made = release.mechanism
+    found = []
+    for draw in made.draws:
+        noise = made.laws[draw.law].noise
+        if noise.correlation:
+            named = [named_entry(made, entry) for entry in draw.entries]
+            found.append({"correlation": noise.correlation, "answers": named})
+    return found
+
+
+def named_entry(made: Mechanism, entry: int) -> dict[str, str]:
+    """What an answer counts or sums, and in which group."""
+    asked = made.entries[entry]
+    block = made.blocks[asked.block]
+    column = "" if asked.answer.values is None else asked.answer.values.column
+    titles = group_titles(block.group_by)
+    group = titles[asked.group] if asked.group < len(titles) else "other keys"
+    return {"measure": asked.answer.measure, "column": column, "group": group}
 
 
 def layout_in_words(release: ReleaseRecord) -> str:
@@ -183,5 +211,17 @@ def why(release: ReleaseRecord) -> str:
         f"{'; '.join(chosen)}. Gaussian noise with the same guarantee would need "
         f"{made.gaussian_factor:.3g} times the standard deviation (this noise has {gain:.0f} % "
         "less variance); with the same standard deviation it would cost "
-        f"ε = {made.gaussian_epsilon:.4g}."
+        f"ε = {made.gaussian_epsilon:.4g}.{_correlated(release)}"
+    )
+
+
+def _correlated(release: ReleaseRecord) -> str:
+    """That errors do not add up as those of independent numbers, where they do not."""
+    found = [one.noise.correlation for one in release.mechanism.laws if one.noise.correlation]
+    if not found:
+        return ""
+    return (
+        " The noise of numbers that are drawn together is correlated "
+        f"({max(found):.2g}): their differences are more accurate, and their sums less, than "
+        "those of independent numbers; Release.combine gives the ± of both."
     )

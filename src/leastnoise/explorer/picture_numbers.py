@@ -1,4 +1,4 @@
-"""The numbers of the page's pictures: one series a law, with as many digits as a picture shows."""
+"""The numbers of the page's pictures: one list a law, with as many digits as a picture shows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def one_a_law(
 ) -> list[dict[str, Any]]:
     """`values` of every (name, law, draws); a known law that cannot be judged is left out, ours
     never."""
-    series = []
+    found = []
     for name, noise, draws in laws:
         try:
-            series.append({"name": name, **values(noise, draws)})
+            found.append({"name": name, **values(noise, draws)})
         except LeastNoiseError:
             if name == OURS:
                 raise
-    return series
+    return found
 
 
 def chances(main: Noise, laws: Sequence[tuple[str, Noise]]) -> dict[str, Any]:
