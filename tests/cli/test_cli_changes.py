@@ -27,8 +27,14 @@ SPACES = {
         "correlated",
         ONE_WAY,
     ),
-    "whole": (
+    "range": (
         ["--batch", "10", "--changes", "one-sided", "--domain", "integer"],
+        OneSided(),
+        "norm",
+        ONE_WAY,
+    ),
+    "whole": (
+        ["--batch", "40", "--changes", "one-sided", "--domain", "integer"],
         OneSided(),
         "correlated",
         ONE_WAY,
@@ -186,7 +192,9 @@ def test_a_comparison_is_for_the_space_that_is_asked_for():
     assert some["epsilon"] == best.epsilon
 
 
-@pytest.mark.parametrize(("name", "answers"), [("lifted", 10), ("whole", 10), ("length", 20)])
+@pytest.mark.parametrize(
+    ("name", "answers"), [("lifted", 10), ("range", 10), ("whole", 40), ("length", 20)]
+)
 def test_perturb_says_the_condition_and_the_ledger_keeps_it(files, book, name, answers):
     _, space, _, condition = SPACES[name]
     path = files / f"{name}.json"
@@ -301,6 +309,8 @@ def test_an_edited_space_is_noticed(files, tmp_path, name, changes):
         ("lifted", Box(2).describe()),
         ("lifted", Euclidean(0.1).describe()),
         ("lifted", {"kind": "one-sided", "ranges": [[-1, 1]] * 10}),
+        ("range", None),
+        ("range", Euclidean(0.1).describe()),
         ("box", Euclidean(0.1).describe()),
     ],
 )
