@@ -125,3 +125,15 @@ def test_laws_are_judged_for_what_is_stated():
         PrivacyLoss.of(cube(8.0, 3), 1.0, Euclidean(1.0))
     with pytest.raises(InvalidParameterError, match="such as Box"):
         PrivacyLoss.of(cube(8.0, 3), 1.0, 3)
+
+
+def test_a_bound_that_no_change_reaches_is_no_lower_bound():
+    """Judged for more than can happen: the upper bound stands, and nothing is known below."""
+    ten, five = cube(8.0, 10), sphere(8.0, 5)
+    some = PrivacyLoss.of(ten, 1.0, Box(touched=2)).epsilon_bounds(1e-6)
+    assert some.upper == PrivacyLoss.of(ten).epsilon(1e-6)
+    assert some.lower == 0.0
+    assert PrivacyLoss.of(ten, 1.0, OneSided()).epsilon_bounds(1e-6).lower > 0.0
+    assert PrivacyLoss.of(five, 1.0, Euclidean(1.0)).epsilon_bounds(1e-6).lower == 0.0
+    assert PrivacyLoss.of(five, 1.0, Euclidean(1.0)).compose(3).epsilon_bounds(1e-6).lower == 0.0
+    assert PrivacyLoss.of(five, 1.0, Box(touched=2)).epsilon_bounds(1e-6).lower > 0.0

@@ -164,16 +164,18 @@ class CorrelatedNoise(Noise):
         return self._loss(rounded_changes(BOX, self.dimension, distance, self._pitch))
 
     def _loss(self, moved: RoundedChanges) -> Loss:
-        squared = self._squared_distance(moved)
+        known = self._squared_distance(moved)
+        squared = moved.squared_length if known is None else known
         if self.core == "sphere":
-            return ball_loss(self.scale, self.dimension, squared)
+            return ball_loss(self.scale, self.dimension, squared, is_bound=known is None)
         # rounded to nearest, then up: the root and the quotient are each within a rounding
         return gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
 
-    def _squared_distance(self, moved: RoundedChanges) -> Fraction:
-        """The largest vᵀΣ⁻¹v, exactly for equal ranges; else at most ‖v‖₂², as Σ ≥ I."""
+    def _squared_distance(self, moved: RoundedChanges) -> Fraction | None:
+        """The largest vᵀΣ⁻¹v, exactly for equal ranges; None where it is only known to be at most
+        ‖v‖₂², as Σ ≥ I."""
         if moved.ranges is None or len(moved.ranges) > 1:
-            return moved.squared_length
+            return None
         ((low, high),) = moved.ranges
         x = self.shared / (1 + self.shared * self.dimension)
         if low == 0:
@@ -181,7 +183,7 @@ class CorrelatedNoise(Noise):
         if low == -high:
             k = moved.touched
             return high * high * max(Fraction(k) - x * (k % 2), Fraction(k - 1) - x * ((k - 1) % 2))
-        return moved.squared_length
+        return None
 
     @staticmethod
     def _counts(touched: int, x: Fraction) -> set[int]:

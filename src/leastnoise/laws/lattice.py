@@ -31,7 +31,7 @@ from leastnoise.lattice.radial import NORMALISED, Radial, checked_masses, tail_s
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch, shift_in_steps
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
-from leastnoise.losses.base import Loss
+from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.distance import loss_at
 from leastnoise.losses.lattice import corner_is_worst, lattice_loss
 from leastnoise.sampling.lattice import LatticeSampler
@@ -247,7 +247,7 @@ class LatticeNoise(ShellLaw, Noise):
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         """As of any law. The corner shift of all answers, which is one-sided too, dominates those
-        of fewer answers."""
+        of fewer answers: for these it is an upper bound alone."""
         if changes.ranges_of(self.dimension) is None:
             return self._loss_of_length(sensitivity, changes)
         shift = shift_in_steps(sensitivity, self.step)
@@ -256,7 +256,8 @@ class LatticeNoise(ShellLaw, Noise):
             found = lattice_loss(self, shift)
             self._judged.clear()
             self._judged[shift] = found
-        return found
+        is_corner = changes.squared_length(self.dimension) == self.dimension
+        return found if is_corner else unproven_below(found)
 
     def _loss_of_length(self, sensitivity: float, changes: Changes) -> Loss:
         """The loss for changes of a given length: of one answer that is how far it moves."""

@@ -153,7 +153,8 @@ class BallNoise(Noise):
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
-        return ball_loss(self.scale, self.dimension, moved.squared_length)
+        is_bound = moved.ranges is None
+        return ball_loss(self.scale, self.dimension, moved.squared_length, is_bound=is_bound)
 
     def loss_at(self, distance: float | Fraction) -> Loss:
         """The loss when one person moves each answer by up to `distance`, an exact number."""
