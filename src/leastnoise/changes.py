@@ -43,6 +43,14 @@ class Changes(ABC):
         """How many answers move at most."""
         return answers
 
+    def has_corner(self, answers: int) -> bool:
+        """Whether one person can move all answers by their sensitivities at once, each up or
+        down: what a law that treats both directions alike is judged at."""
+        ranges = self.ranges_of(answers)
+        if ranges is None or self.touched_of(answers) < answers:
+            return False
+        return all(max(-low, high) == 1 for low, high in ranges)
+
     @property
     def is_one_sided(self) -> bool:
         """Whether it is the space of a person who is added or removed, and of no other relation."""

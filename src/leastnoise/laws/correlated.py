@@ -45,7 +45,7 @@ from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.sphere import BallNoise, sphere
-from leastnoise.losses.base import Loss
+from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.gaussian import gaussian_loss
 from leastnoise.losses.sphere import ball_loss
 from leastnoise.sampling.sphere import SphereSampler
@@ -149,16 +149,21 @@ class CorrelatedNoise(Noise):
         return self._loss(rounded_changes(BOX, self.dimension, distance, self._pitch))
 
     def _loss(self, moved: RoundedChanges) -> Loss:
-        squared = self._squared_distance(moved)
+        exactly = self._squared_distance(moved)
+        squared = moved.squared_length if exactly is None else exactly  # ‖v‖₂² is more, as Σ ≥ I
         if self.core == "sphere":
-            return ball_loss(self.scale, self.dimension, squared)
-        # rounded to nearest, then up: the root and the quotient are each within a rounding
-        return gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
+            loss: Loss = ball_loss(self.scale, self.dimension, squared)
+        else:
+            # rounded to nearest, then up: the root and the quotient are each within a rounding
+            loss = gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
+        # noise in whole numbers reveals less than what is rounded to them
+        is_bound = exactly is None or self.domain == "integer"
+        return unproven_below(loss) if is_bound else loss
 
-    def _squared_distance(self, moved: RoundedChanges) -> Fraction:
-        """The largest vᵀΣ⁻¹v, exactly for equal ranges; else at most ‖v‖₂², as Σ ≥ I."""
+    def _squared_distance(self, moved: RoundedChanges) -> Fraction | None:
+        """The largest vᵀΣ⁻¹v, where all ranges are equal and one-sided or symmetric; else None."""
         if moved.ranges is None or len(moved.ranges) > 1:
-            return moved.squared_length
+            return None
         ((low, high),) = moved.ranges
         x = self.shared / (1 + self.shared * self.dimension)
         if low == 0:
@@ -166,7 +171,7 @@ class CorrelatedNoise(Noise):
         if low == -high:
             k = moved.touched
             return high * high * max(Fraction(k) - x * (k % 2), Fraction(k - 1) - x * ((k - 1) % 2))
-        return moved.squared_length
+        return None
 
     @staticmethod
     def _counts(touched: int, x: Fraction) -> set[int]:

@@ -31,7 +31,7 @@ from leastnoise.lattice.radial import Radial, tail_sum
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch, shift_in_steps
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
-from leastnoise.losses.base import Loss
+from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.distance import loss_at
 from leastnoise.losses.lattice import corner_is_worst, lattice_loss
 from leastnoise.sampling.lattice import LatticeSampler
@@ -261,9 +261,13 @@ class LatticeNoise(ShellLaw, Noise):
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         """As of any law. The corner shift of all answers, which is one-sided too, dominates those
-        of fewer answers."""
+        of fewer answers, and shorter ones; where no person can make it, there is no lower bound."""
         if changes.ranges_of(self.dimension) is None:
             return self._loss_of_length(sensitivity, changes)
+        loss = self._loss_of_box(sensitivity)
+        return loss if changes.has_corner(self.dimension) else unproven_below(loss)
+
+    def _loss_of_box(self, sensitivity: float) -> Loss:
         shift = shift_in_steps(sensitivity, self.step)
         found = self._judged.get(shift)
         if found is None:

@@ -84,7 +84,7 @@ class BallLoss(ClosedForm):
     def profile(self, epsilon: ArrayLike) -> Floats:
         return self._each(epsilon, upper=True)
 
-    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+    def _attained_profile(self, epsilon: ArrayLike) -> Floats:
         return self._each(epsilon, upper=False)
 
     def share_below_largest(self, theta: float) -> float:
