@@ -184,3 +184,14 @@ def test_normal_noise_as_one_draw_is_judged_by_its_length():
     )
     assert law.has_convex_levels
     assert law.correlation == 0.0
+
+
+@pytest.mark.parametrize(("sigma", "d"), [(1.0, 2), (2.0, 5)])
+def test_differences_of_whole_numbers_have_the_variance_of_their_rounding(sigma, d):
+    law = correlated(sigma, d, domain="integer")
+    drawn = law.sample(40_000)
+    form = np.zeros(d)
+    form[:2] = 1.0, -1.0
+    for coefficients in (form, np.ones(d)):
+        measured = np.var(drawn @ coefficients)
+        assert law.variance_of(coefficients) == pytest.approx(measured, rel=0.04)

@@ -119,9 +119,12 @@ class CorrelatedNoise(Noise):
 
     @property
     def correlation(self) -> float:
-        """The correlation of the noise on two answers."""
+        """The correlation of the noise on two answers. Rounding to whole numbers adds to the
+        variance and, where it is not nearly all of it, nothing to the covariance."""
         shared = float(self.shared)
-        return shared / (1.0 + shared)
+        if self.domain == "real":
+            return shared / (1.0 + shared)
+        return shared * (self.dimension + 1.0) * self.scale**2 / self.variance
 
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError(
