@@ -214,8 +214,8 @@ MUTANTS: list[Mutant] = [
             "roundings within the error are decided",
         ),
         (
-            "def factors(self) -> int:\n        return (self.dimension + 1) // 2",
-            "def factors(self) -> int:\n        return self.dimension // 2",
+            "return 0 if self.is_normal else (self.dimension + 1) // 2",
+            "return 0 if self.is_normal else self.dimension // 2",
             "the radius has one degree of freedom less",
         ),
         ("places += 0.5", "places += 0.0", "the noise is cut off, not rounded"),
@@ -223,6 +223,122 @@ MUTANTS: list[Mutant] = [
             "value << bits - have_angle | _more",
             "value << bits - have_angle & _more",
             "the bits of an angle are lost when it is refined",
+        ),
+    ),
+    *_in(
+        "lattice/rounded_changes.py",
+        "test_changes.py lattice/test_steps.py",
+        (
+            "math.ceil(high * unit)",
+            "math.floor(high * unit)",
+            "sensitivities are rounded down to the lattice",
+        ),
+        (
+            "length += length_above(Fraction(answers))",
+            "length += 0",
+            "rounding the answers does not lengthen a change",
+        ),
+    ),
+    *_in(
+        "changes.py",
+        "test_changes.py",
+        (
+            "taken = min(left, ranges[each])",
+            "taken = min(left, 1)",
+            "one answer of each range counts",
+        ),
+        (
+            "Fraction(root if is_exact else root + 1, scale)",
+            "Fraction(root - 1, scale)",
+            "lengths are rounded down",
+        ),
+    ),
+    *_in(
+        "laws/correlated.py",
+        "laws/test_correlated.py",
+        (
+            "max(j - x * j * j for j in",
+            "min(j - x * j * j for j in",
+            "the nearest corner stands for the worst",
+        ),
+        (
+            "math.floor(1 / (2 * x))",
+            "math.floor(1 / (4 * x))",
+            "changes of many answers are forgotten",
+        ),
+        (
+            "return 2 * beta + beta * beta * self.dimension",
+            "return 2 * beta * self.dimension + beta * beta * self.dimension",
+            "more is taken to be common than is",
+        ),
+    ),
+    *_in(
+        "laws/lifted.py",
+        "laws/test_lifted.py",
+        (
+            "if ranges is None or any(low < 0 for low, _ in ranges):",
+            "if ranges is None:",
+            "changes of any signs are judged as one-sided ones",
+        ),
+        (
+            "return unproven_below(self.base.loss(sensitivity))",
+            "return self.base.loss(sensitivity)",
+            "an upper bound passes for a lower one",
+        ),
+    ),
+    *_in(
+        "sampling/lattice.py",
+        "laws/test_lifted.py",
+        (
+            "return (drawn[..., 1:] + drawn[..., :1]) >> 1",
+            "return drawn[..., 1:] >> 1",
+            "the hidden count has no noise",
+        ),
+    ),
+    *_in(
+        "sampling/sphere.py",
+        "laws/test_correlated.py",
+        (
+            "            if common:\n                together",
+            "            if False:\n                together",
+            "the common part is left out where it is decided exactly",
+        ),
+        (
+            "        if self.common:\n            places",
+            "        if False:\n            places",
+            "the common part is left out",
+        ),
+    ),
+    *_in(
+        "releases/noise/sensitivity.py",
+        "releases/test_shape.py",
+        (
+            'is_apart = plan.relation == "add/remove" and',
+            "is_apart =",
+            "replaced persons count as one-sided changes",
+        ),
+        (
+            "return is_apart and contribution(answer, limit)[0] >= 0",
+            "return is_apart",
+            "values below zero count as one-sided changes",
+        ),
+    ),
+    *_in(
+        "releases/noise/layout.py",
+        "releases/test_shape.py",
+        (
+            "sum(sorted(sizes.values(), reverse=True)[: block.touched])",
+            "sum(sorted(sizes.values(), reverse=True)[:1])",
+            "one group of each grouping is touched",
+        ),
+    ),
+    *_in(
+        "ledger/ledger.py",
+        "ledger/test_changes_in_ledger.py",
+        (
+            'if relation not in ("", ADD_OR_REMOVE):',
+            "if False:",
+            "one-sided noise is spent for replaced persons",
         ),
     ),
     *_in(
@@ -395,14 +511,9 @@ MUTANTS: list[Mutant] = [
         "accountant/test_small_print.py accountant/test_ball.py lattice/test_steps.py",
         ("p[-1] *= 2.0", "p[-1] *= 1.0", "half the mass at loss 0 is forgotten"),
         (
-            "half = float(ratio) * math.sqrt(dimension) if",
-            "half = float(ratio) if",
-            "the cube's corner is taken to be as near as its face",
-        ),
-        (
-            "math.ceil(Fraction(sensitivity) / pitch)",
-            "math.floor(Fraction(sensitivity) / pitch)",
-            "sensitivities are rounded down to the lattice",
+            "half = math.sqrt(ratio) if",
+            "half = math.sqrt(ratio) / 2 if",
+            "the worst shift is taken to be half as long",
         ),
         (
             "return (self.dimension - 1.0) / a * ratio",

@@ -149,3 +149,15 @@ def test_what_a_file_says_is_refused_in_a_few_words(content):
 def test_another_number_of_ranges_is_told_without_them():
     with pytest.raises(InvalidParameterError, match=r"number of ranges=5000 .* 2 answers"):
         OneSided(ranges=((0.0, 1.0),) * 5000).fitted(2)
+
+
+def test_a_bound_that_no_change_reaches_is_no_lower_bound():
+    """Judged for more than can happen: the upper bound stands, and nothing is known below."""
+    ten, five = cube(8.0, 10), sphere(8.0, 5)
+    some = PrivacyLoss.of(ten, 1.0, Box(touched=2)).epsilon_bounds(1e-6)
+    assert some.upper == PrivacyLoss.of(ten).epsilon(1e-6)
+    assert some.lower == 0.0
+    assert PrivacyLoss.of(ten, 1.0, OneSided()).epsilon_bounds(1e-6).lower > 0.0
+    assert PrivacyLoss.of(five, 1.0, Euclidean(1.0)).epsilon_bounds(1e-6).lower == 0.0
+    assert PrivacyLoss.of(five, 1.0, Euclidean(1.0)).compose(3).epsilon_bounds(1e-6).lower == 0.0
+    assert PrivacyLoss.of(five, 1.0, Box(touched=2)).epsilon_bounds(1e-6).lower > 0.0

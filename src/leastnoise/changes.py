@@ -24,7 +24,15 @@ _MOST_RANGES = 10_000
 
 
 class Changes(ABC):
-    """A space of changes, which holds −v with every v."""
+    """A space of changes, which holds −v with every v: `Box`, `OneSided` or `Euclidean`.
+
+    Attributes:
+        kind: The name of the space in files.
+
+    Example:
+        >>> isinstance(OneSided(), Changes), OneSided().touched_of(10)
+        (True, 10)
+    """
 
     kind: ClassVar[str] = ""
 

@@ -27,8 +27,14 @@ SPACES = {
         "correlated",
         ONE_WAY,
     ),
-    "whole": (
+    "range": (
         ["--batch", "10", "--changes", "one-sided", "--domain", "integer"],
+        OneSided(),
+        "norm",
+        ONE_WAY,
+    ),
+    "whole": (
+        ["--batch", "40", "--changes", "one-sided", "--domain", "integer"],
         OneSided(),
         "correlated",
         ONE_WAY,
@@ -149,6 +155,26 @@ def test_a_bare_law_for_one_sided_changes_is_refused_where_nobody_says_so(files,
     assert said["epsilon"] == PrivacyLoss.of(cube(8.0, 11)).epsilon(1e-6)
 
 
+def test_a_law_for_one_answer_has_no_space_to_state():
+    asked = ("account", "laplace", "--sigma", "8", "--batch", "4", "--delta", "1e-6")
+    for option in (("--changes", "one-sided"), ("--radius", 2), ("--touched", 2)):
+        refused(run(*asked, *option), "to be left out: one draw of the law serves one answer")
+    plain = printed(*asked)
+    assert printed(*asked, "--changes", "box") == plain
+    assert plain["changes"] == Box().describe()
+
+
+def test_touched_answers_of_a_joint_draw_are_said_by_the_artefact(files):
+    sixty = "7\n" * 60
+    refused(
+        run("perturb", files / "touched.json", "--touched", 30, typed=sixty),
+        "--touched 30 to be left out: the artefact states it",
+    )
+    done = run("perturb", files / "touched.json", typed=sixty)
+    assert done.exit_code == 0
+    assert f"Condition: one person moves {SOME}." in done.stderr
+
+
 def test_a_comparison_is_for_the_space_that_is_asked_for():
     asked = ("compare", "--delta", "1e-6", "--sigma", "8", "--batch", "10")
     found = printed(*asked, "--changes", "one-sided")
@@ -166,7 +192,9 @@ def test_a_comparison_is_for_the_space_that_is_asked_for():
     assert some["epsilon"] == best.epsilon
 
 
-@pytest.mark.parametrize(("name", "answers"), [("lifted", 10), ("whole", 10), ("length", 20)])
+@pytest.mark.parametrize(
+    ("name", "answers"), [("lifted", 10), ("range", 10), ("whole", 40), ("length", 20)]
+)
 def test_perturb_says_the_condition_and_the_ledger_keeps_it(files, book, name, answers):
     _, space, _, condition = SPACES[name]
     path = files / f"{name}.json"
@@ -281,6 +309,8 @@ def test_an_edited_space_is_noticed(files, tmp_path, name, changes):
         ("lifted", Box(2).describe()),
         ("lifted", Euclidean(0.1).describe()),
         ("lifted", {"kind": "one-sided", "ranges": [[-1, 1]] * 10}),
+        ("range", None),
+        ("range", Euclidean(0.1).describe()),
         ("box", Euclidean(0.1).describe()),
     ],
 )

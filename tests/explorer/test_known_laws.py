@@ -21,6 +21,7 @@ SETTINGS = {
     "discrete Gaussian": PageSetting(1.0, None, 1e-6, 100, False, 3.0, "integer"),
     "discrete Laplace": PageSetting(1.0, None, 1e-6, 1, False, 200.0, "integer"),
     "lifted cube": PageSetting(1.0, None, 1e-6, 10, True, 2.0, "real", one_way=True),
+    "range": PageSetting(1.0, None, 1e-6, 10, True, 1.0, "integer", one_way=True),
     "correlated sphere": PageSetting(1.0, None, 1e-6, 40, True, 3.0, "integer", one_way=True),
 }
 

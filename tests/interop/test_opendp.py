@@ -125,8 +125,9 @@ def test_design_for_people_who_touch_some_answers():
     bins = design(delta=DELTA, sigma=8.0, batch=10, touched=2, domain="integer")
     vector = dp.vector_domain(dp.atom_domain(T="i32"), size=10)
     by_l1 = adapter.make_leastnoise(vector, dp.l1_distance(T="i32"), bins)
-    assert by_l1.map(1)[0] < bins.epsilon
-    assert adapter.measurement(bins).map(1)[0] > 3.0 * bins.epsilon  # l∞: all ten may move
+    assert by_l1.map(1)[0] <= bins.epsilon * (1 + 1e-6)
+    with pytest.raises(UnsupportedError):  # l∞: all ten may move, which its norm is not made for
+        adapter.measurement(bins)
 
 
 def test_roots_that_were_rounded_down_count_in_full(ten):

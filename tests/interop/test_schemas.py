@@ -76,9 +76,9 @@ def test_saved_laws(noise, tmp_path):
 @pytest.mark.parametrize("law", [range_law(3.0, 4), touched_law(3.0, 4, 2), count_law(3.0, 4, 2)])
 def test_laws_of_norms_as_they_are_drawn(law):
     described = exact(law, delta=1e-6).describe_drawn()
-    alone = jsonschema.Draft202012Validator(
-        schema("artefact")["properties"]["content"]["properties"]["law"]
-    )
+    whole = schema("artefact")
+    law_alone = whole["properties"]["content"]["properties"]["law"]
+    alone = jsonschema.Draft202012Validator({**law_alone, "$defs": whole["$defs"]})
     alone.validate(described)
     for change in ({"body": "cone"}, {"batch": 1}, {"pitch": "2"}, {"scale": 1.0}):
         with pytest.raises(jsonschema.ValidationError):

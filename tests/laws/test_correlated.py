@@ -171,8 +171,12 @@ def test_what_it_refuses():
         law.variance_of([1.0, 2.0])
     with pytest.raises(InvalidParameterError, match="dimension"):
         CorrelatedNoise("sphere", 1.0, 0.5, 1)
-    with pytest.raises(InvalidParameterError, match="domain"):
-        CorrelatedNoise("gaussian", 1.0, 0.5, 3, 1.0, "integer")
+    with pytest.raises(InvalidParameterError, match="step"):
+        CorrelatedNoise("gaussian", 1.0, 0.5, 3, 0.5, "integer")
+    with pytest.raises(InvalidParameterError, match="at least 1 on the integers"):
+        correlated(0.5, 3, domain="integer")
+    with pytest.raises(UnsupportedError, match="not judged by itself"):
+        correlated(5.0, 3, core="gaussian", domain="integer").one_answer.loss(1.0)
     with pytest.raises(InvalidParameterError, match="common"):
         CorrelatedNoise("sphere", 1.0, -0.5, 3)
 
@@ -195,3 +199,20 @@ def test_differences_of_whole_numbers_have_the_variance_of_their_rounding(sigma,
     for coefficients in (form, np.ones(d)):
         measured = np.var(drawn @ coefficients)
         assert law.variance_of(coefficients) == pytest.approx(measured, rel=0.04)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 1.4, 2.0, 5.9, 6.1, 40.0])
+def test_rounded_normal_noise(sigma):
+    law = correlated(sigma, 4, core="gaussian", domain="integer")
+    assert law.std == pytest.approx(sigma, rel=1e-9)
+    k = np.arange(-400.0, 401.0)
+    masses = law.ccdf(k - 1.0) - law.ccdf(k)
+    assert np.sum(masses) == pytest.approx(1.0, rel=1e-12)
+    assert np.sum(masses * k * k) == pytest.approx(sigma**2, rel=1e-9)
+    u = np.array([1e-9, 0.01, 0.3, 0.7, 0.999])
+    found = law.quantile(u)
+    assert np.all(1.0 - law.ccdf(found) >= u * (1.0 - 1e-12))
+    assert np.all(1.0 - law.ccdf(found - 1.0) < u)
+    drawn = draw(law, 20_000, entropy=InsecureSeededEntropy(7)).integers
+    assert np.std(drawn[:, 1]) == pytest.approx(sigma, rel=0.05)
+    assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(law.correlation, abs=0.03)

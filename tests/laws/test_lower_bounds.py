@@ -66,7 +66,7 @@ def test_correlated_noise_for_unequal_ranges():
         (correlated(3.0, 2, core="gaussian"), Euclidean(1.0)),
         (sphere(3.0, 2), Euclidean(1.0)),
         (sphere(0.5, 2, domain="integer"), Box()),  # the rounded noise: 5.3296, not 5.3546
-        (correlated(0.5, 2, domain="integer"), OneSided()),
+        (correlated(1.0, 2, domain="integer"), OneSided()),
         (cube(3.0, 3), Box(2)),
     ],
 )

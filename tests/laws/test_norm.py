@@ -348,3 +348,13 @@ def test_the_sum_of_ten_counts():
     assert range_law(900.0, 10).interval_of([7.0] * 10, 0.95) > 2.2 * 7.0 * 900.0
     count = count_law(5.0, 10, 5)
     assert count.interval_of(everything, 0.95) >= 2.0 * math.sqrt(count.variance_of(everything))
+
+
+def test_many_steps_of_a_sensitivity_are_judged_as_those_of_a_pure_law():
+    """Pairs of shells would be too many: the bound is a little above, nothing is known below."""
+    law = law_of_scale(body_of("range", 4, 4), 30.0)
+    few, many = (PrivacyLoss.of(law, m, OneSided()).epsilon_bounds(1e-6) for m in (3.0, 4.0))
+    assert few.lower > 0.0
+    assert many.lower == 0.0
+    assert many.upper == pytest.approx(4.0 / 30.0, rel=1e-3)
+    assert many.upper >= 4.0 / 3.0 * few.lower

@@ -16,7 +16,6 @@ import pytest
 
 from leastnoise import (
     LatticeNoise,
-    Noise,
     PrivacyLoss,
     discrete_gaussian,
     exact,
@@ -90,7 +89,7 @@ def as_then(law):
     for _, text in WRITTEN["laws"]:
         theirs = json.loads(text)
         if all(theirs.get(name) == ours[name] for name in plain):
-            found = Noise.from_description(theirs)
+            found = LatticeNoise.from_description(theirs)
             if found.last == law.last:
                 np.testing.assert_allclose(found.shell_masses, law.shell_masses, rtol=1e-12)
                 assert found.tail_ratio == law.tail_ratio

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.changes import condition, space_of_a_law, stated_changes
+from leastnoise.cli.changes import BOX, condition, space_of_a_law, stated_changes
 from leastnoise.cli.group import main
 from leastnoise.cli.law_files import law_and_guarantee
 from leastnoise.cli.messages import refused
@@ -73,6 +73,7 @@ def account(
     from leastnoise.accountant.privacy_loss import PrivacyLoss
 
     noise, moved, draws, stated = _judged(law, sigma, sensitivity, compositions, batch)
+    _check_joint(noise, space)
     changes = stated_changes(**space, answers=noise.dimension) or stated
     loss = PrivacyLoss.of(noise, moved, changes).compose(draws)
     lower, upper = loss.epsilon_bounds(delta)
@@ -134,11 +135,11 @@ def _judged(
 ) -> tuple[Noise, float, int, Changes]:
     """The law called by its name or of a file, its sensitivity and how often it is drawn: as given,
     else as an artefact states it, else 1; and the changes that an artefact states, else the box."""
-    from leastnoise.changes import BOX
+    from leastnoise.changes import BOX as EVERY_CHANGE
 
     answers = _one_unless("batch", batch)
     moved = 1.0 if sensitivity is None else sensitivity
-    changes: Changes = BOX
+    changes: Changes = EVERY_CHANGE
     if law in NAMED:
         if sigma is None:
             raise refused("--sigma", sigma, f"to be given for the named law {law}")
@@ -154,6 +155,14 @@ def _judged(
             return noise, moved, stated.compositions, changes
     releases = _one_unless("compositions", compositions)
     return noise, moved, releases * -(-answers // noise.dimension), changes
+
+
+def _check_joint(noise: Noise, space: Mapping[str, Any]) -> None:
+    """Which answers move together is no question for a draw that serves one."""
+    for name, value in space.items():
+        if noise.dimension == 1 and value not in (None, BOX):
+            expected = "to be left out: one draw of the law serves one answer"
+            raise refused(f"--{name}", value, expected)
 
 
 def _one_unless(name: str, given: int | None) -> int:

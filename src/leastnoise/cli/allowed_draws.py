@@ -36,7 +36,10 @@ class AllowedDraws:
                 more = f" Or add --touched {told.touched}, {some}."
             return AllowedDraws(stated, stated, 1, 1, more)
         if told is None:
+            answers = artefact.noise.dimension
             expected = "to be left out: the artefact is not designed with it"
+            if artefact.guarantee.changes.touched_of(answers) < answers:
+                expected = "to be left out: the artefact states it of the answers of each draw"
             raise refused("--touched", touched, expected)
         if touched != told.touched:
             expected = f"to be {told.touched}, which the artefact is designed for"

@@ -139,10 +139,11 @@ def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[K
     def lifted(sigma: float) -> Noise:
         return LiftedNoise(plain_cube(math.sqrt(2.0) * sigma, batch + 1, s, domain))
 
-    found: list[KnownLaw] = [("correlated sphere", build("sphere"), 1)]
-    if domain == "real":
-        found += [("correlated Gaussian", build("gaussian"), 1), ("lifted cube", lifted, 1)]
-    return found
+    found: list[KnownLaw] = [
+        ("correlated sphere", build("sphere"), 1),
+        ("correlated Gaussian", build("gaussian"), 1),
+    ]
+    return [*found, ("lifted cube", lifted, 1)] if domain == "real" else found
 
 
 def _of_length(s: float, batch: int, domain: Domain) -> list[KnownLaw]:

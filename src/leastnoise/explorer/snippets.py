@@ -14,6 +14,7 @@ from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.text.numbers import rounded_up
 
+_MODULES = {"LiftedNoise": "leastnoise.laws.lifted", "range_law": "leastnoise.laws.norm"}
 _LEAST_EPSILON = 0.001  # of a plan, as small as the page takes
 _PLACES = 1000  # of the plan's value lattice in one sensitivity
 
@@ -45,6 +46,7 @@ def _known_snippet(design: Design, setting: PageSetting) -> str:
         "discrete Laplace": f"discrete_laplace({noise.std!r})",
         "correlated sphere": f"correlated({noise.std!r}, {place})",
         "lifted cube": f"LiftedNoise(cube({base}))",
+        "range": f"range_law({noise.std!r}, {noise.dimension})",
     }[design.origin]
     is_drawn = _is_drawn(noise)
     weighted = f"exact({made}, delta={design.delta!r}, {s}, compositions={design.uses})"
@@ -62,10 +64,10 @@ def _known_snippet(design: Design, setting: PageSetting) -> str:
 
 
 def _imports(names: Sequence[str]) -> list[str]:
-    """The lines that import them; one law stands in its own module."""
-    public = ", ".join(sorted(name for name in names if name != "LiftedNoise"))
-    lifted = ["from leastnoise.laws.lifted import LiftedNoise"] if "LiftedNoise" in names else []
-    return [f"from leastnoise import {public}", *lifted]
+    """The lines that import them; some laws stand in their own modules."""
+    public = ", ".join(sorted(name for name in names if name not in _MODULES))
+    others = [f"from {_MODULES[name]} import {name}" for name in names if name in _MODULES]
+    return [f"from leastnoise import {public}", *others]
 
 
 def _is_drawn(noise: Noise) -> bool:

@@ -30,6 +30,7 @@ from leastnoise.explorer.known_laws import (
     coarse_lifted,
     first_laws,
     gaussian_needed,
+    is_quick,
 )
 from leastnoise.explorer.picture_numbers import OURS, chances, digits_up, one_a_law
 from leastnoise.explorer.privacy_curve import upper_line
@@ -306,7 +307,8 @@ def _joint_epsilon(study: Study, n: int) -> float:
     """ε of the best known joint law for n answers at once; +inf where there is none."""
     best, setting, found = study.design, study.setting, math.inf
     known = known_laws(best.sensitivity, n, setting.domain, best.changes)
-    joint = [law for law in known if _is_joint(law[0], n)]
+    use = n, best.sigma, best.sensitivity
+    joint = [law for law in known if _is_joint(law[0], n) and is_quick(law[0], *use)]
     for name, build, uses in joint:
         try:
             law = _coarse(name, n, study) or build(best.sigma)

@@ -13,7 +13,7 @@ import numpy as np
 
 from leastnoise.artefact import Artefact
 from leastnoise.artefact.exact import as_drawn
-from leastnoise.changes import Euclidean
+from leastnoise.changes import Box, Euclidean
 from leastnoise.designer.result import Design
 from leastnoise.errors import (
     AccountingError,
@@ -102,6 +102,16 @@ def loss_at(law: Noise, distance: Fraction) -> Loss:
         return NO_LOSS
     try:
         return law.loss_at(distance)
+    except (AccountingError, OverflowError):
+        return NOTHING_SHARED
+
+
+@lru_cache(maxsize=64)
+def loss_of_some(law: Noise, distance: Fraction, places: int) -> Loss:
+    """The loss of one joint draw of whole numbers when one person moves at most so many of its
+    answers, each by at most `distance`."""
+    try:
+        return law.loss(float(math.ceil(distance)), Box(places))
     except (AccountingError, OverflowError):
         return NOTHING_SHARED
 

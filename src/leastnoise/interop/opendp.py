@@ -37,7 +37,14 @@ import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.errors import InvalidParameterError, UnsupportedError, one_of, positive_integer
-from leastnoise.interop.distance import IntendedUse, Source, as_distance, loss_at, loss_at_length
+from leastnoise.interop.distance import (
+    IntendedUse,
+    Source,
+    as_distance,
+    loss_at,
+    loss_at_length,
+    loss_of_some,
+)
 from leastnoise.interop.untruncated import UntruncatedLaw
 from leastnoise.laws.base import Noise
 from leastnoise.losses.base import Loss
@@ -119,7 +126,7 @@ def make_leastnoise(
     count = _count(use, size, answers)
     mechanism = _Measured.of(use, count // use.noise.dimension, measure)
     # what cannot be judged for a distance is refused here, not when somebody asks for its cost
-    loss_at(mechanism.law, Fraction(use.sensitivity))
+    mechanism.moved(Fraction(use.sensitivity), exponent)
 
     def function(argument: Any) -> Any:
         values = argument if is_vector else [argument]
@@ -269,7 +276,7 @@ class _Measured:
             return self._divergences(distance, exponent)
         if distance is None:
             return math.inf, 1.0
-        loss, draws = self._moved(distance, exponent)
+        loss, draws = self.moved(distance, exponent)
         if loss is NO_LOSS:
             return 0.0, 0.0
         total = PrivacyLoss(((loss, 1),)).compose(draws)
@@ -283,7 +290,7 @@ class _Measured:
         return total.epsilon(delta), delta
 
     def _divergences(self, distance: Fraction | None, exponent: float) -> Callable[[float], float]:
-        loss, draws = (NO_LOSS, 1) if distance is None else self._moved(distance, exponent)
+        loss, draws = (NO_LOSS, 1) if distance is None else self.moved(distance, exponent)
 
         def divergence(order: float) -> float:
             if not order >= 1.0:
@@ -294,7 +301,7 @@ class _Measured:
 
         return divergence
 
-    def _moved(self, distance: Fraction, exponent: float) -> tuple[Loss, int]:
+    def moved(self, distance: Fraction, exponent: float) -> tuple[Loss, int]:
         """The loss of a draw, and how many draws one person can touch at this distance.
 
         Integers whose l1 distance is d differ in at most d places, in l2 distance in at most d² (a
@@ -302,8 +309,10 @@ class _Measured:
         """
         touched = self.draws
         if self.law.domain == "integer" and math.isfinite(exponent):
-            places = distance ** int(exponent) * (1 + Fraction(1, 1 << 40))
-            touched = min(touched, math.floor(places))
+            places = math.floor(distance ** int(exponent) * (1 + Fraction(1, 1 << 40)))
+            touched = min(touched, places)
+            if touched and self.law.dimension > 1:
+                return loss_of_some(self.law, distance, places), touched
         if touched == 0:
             return NO_LOSS, 1
         at = loss_at_length if exponent == 2 else loss_at

@@ -14,12 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leastnoise.errors import InvalidParameterError, real_array
+from leastnoise.errors import InvalidParameterError, numbers, real_array
 from leastnoise.lattice import shells
 from leastnoise.lattice.shells import Floats
 
 # shells of the tail that are listed for one answer of a joint law
 _FARTHEST = 4_000_000
+NORMALISED = 1e-9  # how far from 1 the total may be; the judge divides by it
 
 
 class Radial:
@@ -175,6 +176,18 @@ class Radial:
         if self.dimension == 1 and self.tail_ratio is not None:
             beyond = float(masses[-1]) * self.tail_ratio / (1.0 - self.tail_ratio)
         return np.cumsum(np.concatenate([[beyond], masses[:0:-1]]))[::-1]
+
+
+def checked_masses(given: ArrayLike) -> Floats:
+    """Shell masses as a frozen copy of our own, without −0."""
+    masses = numbers("shell_masses", given) + 0.0
+    if masses.ndim != 1 or masses.size == 0:
+        raise InvalidParameterError("shell_masses", given, "to be a non-empty list of numbers")
+    bad = np.flatnonzero(~((masses >= 0) & (masses <= 1.0 + NORMALISED)))
+    if bad.size:
+        raise InvalidParameterError(f"shell_masses[{bad[0]}]", float(masses[bad[0]]), "in [0, 1]")
+    masses.flags.writeable = False
+    return masses
 
 
 def tail_sum(dimension: int, last: int, ratio: float) -> float:

@@ -27,7 +27,7 @@ from leastnoise.errors import (
 )
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice import shells
-from leastnoise.lattice.radial import Radial, tail_sum
+from leastnoise.lattice.radial import NORMALISED, Radial, checked_masses, tail_sum
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch, shift_in_steps
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
@@ -36,8 +36,6 @@ from leastnoise.losses.distance import loss_at
 from leastnoise.losses.lattice import corner_is_worst, lattice_loss
 from leastnoise.sampling.lattice import LatticeSampler
 from leastnoise.sampling.weights import FIELDS, IntegerWeights, ShellLaw, integer_weights
-
-_NORMALISED = 1e-9  # how far from 1 the total may be; the judge divides by it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,19 +71,7 @@ class LatticeNoise(ShellLaw, Noise):
     kind: ClassVar[str] = "lattice"
 
     def __post_init__(self) -> None:
-        # a copy of our own, without −0
-        masses = numbers("shell_masses", self.shell_masses) + 0.0
-        if masses.ndim != 1 or masses.size == 0:
-            raise InvalidParameterError(
-                "shell_masses", self.shell_masses, "to be a non-empty list of numbers"
-            )
-        bad = np.flatnonzero(~((masses >= 0) & (masses <= 1.0 + _NORMALISED)))
-        if bad.size:
-            raise InvalidParameterError(
-                f"shell_masses[{bad[0]}]", float(masses[bad[0]]), "in [0, 1]"
-            )
-        masses.flags.writeable = False
-        object.__setattr__(self, "shell_masses", masses)
+        object.__setattr__(self, "shell_masses", checked_masses(self.shell_masses))
         object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
         object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
         object.__setattr__(self, "step", positive("step", self.step))
@@ -93,11 +79,11 @@ class LatticeNoise(ShellLaw, Noise):
             raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
         if self.tail_ratio is not None:
             object.__setattr__(self, "tail_ratio", open_unit("tail_ratio", self.tail_ratio))
-            if masses[-1] == 0.0:
+            if self.shell_masses[-1] == 0.0:
                 raise InvalidParameterError(
                     f"shell_masses[{self.last}]", 0.0, "to be positive, or tail_ratio to be None"
                 )
-        if abs(self.total - 1.0) > _NORMALISED:
+        if abs(self.total - 1.0) > NORMALISED:
             raise InvalidParameterError("sum of shell_masses with the tail", self.total, "to be 1")
 
     @staticmethod

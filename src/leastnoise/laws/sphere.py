@@ -67,6 +67,7 @@ from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.variance_gamma import log_bessels, log_gamma_ratio, log_tail, place_of_tail
+from leastnoise.laws.whole import middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.sphere import ball_loss
 from leastnoise.sampling.sphere import SphereSampler
@@ -137,7 +138,7 @@ class BallNoise(Noise):
     def ccdf(self, x: ArrayLike) -> Floats:
         x = real_array("x", x)
         if self.domain == "integer":
-            x = np.floor(x) + 0.5
+            x = middle_above(x)
         far = np.exp(log_tail(self.dimension, self._place(x)))
         return np.asarray(np.where(x >= 0, far, 1.0 - far), dtype=np.float64)
 
@@ -148,14 +149,7 @@ class BallNoise(Noise):
         positive_side = (u < 0.5) if upper else (u > 0.5)
         if self.domain == "real":
             return np.where(positive_side, size, -size)
-        # Smallest k with P(Z > k + ½) ≤ low, and largest with P(Z > k − ½) ≥ low: the
-        # probabilities decide what rounding may miss.
-        above, below = np.maximum(np.ceil(size - 0.5), 0.0), np.floor(size + 0.5)
-        above = np.where(self.ccdf(above) > low, above + 1.0, above)
-        above = np.where((above > 0.0) & (self.ccdf(above - 1.0) <= low), above - 1.0, above)
-        below = np.where(self.ccdf(below - 1.0) < low, below - 1.0, below)
-        below = np.where(self.ccdf(below) >= low, below + 1.0, below)
-        return np.where(positive_side, above, -below)
+        return whole_quantile(size, low, positive_side, self.ccdf)
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)

@@ -5,6 +5,7 @@
     gaussian    normal noise          laplace    Laplace noise          sphere    e^(−‖z‖₂/b)
     worst       the worst of several tables: the shifts of a law that is not monotone
     lattice     from shell masses and a shift in whole steps to a table
+    norm        the same for laws of an integer norm: exactly for the range, else as pure laws
     distance    the same for any distance between neighbours
     divergence  Rényi divergences of a table          rounding    what every sum allows for
 

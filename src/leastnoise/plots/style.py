@@ -33,6 +33,9 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "correlated sphere": ("#8C6D31", (3, 1, 1, 1), "o"),
     "correlated Gaussian": ("#0072B2", (1, 1.2), "s"),
     "lifted cube": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
+    "range": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
+    "count": ("#7B4EA3", (4, 1), "X"),
+    "touched": ("#7B4EA3", (2, 1), "X"),
     "joint": ("#000000", None, "D"),
 }
 _UNKNOWN = ("#555555", None, ".")
