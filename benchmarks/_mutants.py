@@ -318,8 +318,8 @@ MUTANTS: list[Mutant] = [
             "replaced persons count as one-sided changes",
         ),
         (
-            "return is_apart and contribution(answer, limit)[0] >= 0",
-            "return is_apart",
+            "return is_apart and not is_n_public and contribution(answer, limit)[0] >= 0",
+            "return is_apart and not is_n_public",
             "values below zero count as one-sided changes",
         ),
     ),

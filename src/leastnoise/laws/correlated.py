@@ -46,7 +46,7 @@ from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.sphere import BallNoise, sphere
-from leastnoise.laws.whole import middle_above, whole_quantile
+from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.gaussian import gaussian_loss
 from leastnoise.losses.sphere import ball_loss
@@ -86,15 +86,8 @@ class CorrelatedNoise(Noise):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "core", one_of("core", self.core, ("sphere", "gaussian")))
-        object.__setattr__(self, "scale", positive("scale", self.scale))
         object.__setattr__(self, "common", non_negative("common", self.common))
-        object.__setattr__(self, "step", positive("step", self.step))
-        object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
-        object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
-        if self.dimension < 2:
-            raise InvalidParameterError("dimension", self.dimension, "to be at least 2")
-        if self.domain == "integer" and self.step != 1.0:
-            raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
+        check_joint(self)
         if self.domain == "integer" and self.variance < _LEAST_WHOLE:
             raise InvalidParameterError(
                 "scale", self.scale, "to give a standard deviation of at least 1 on the integers"

@@ -55,7 +55,6 @@ from leastnoise.changes import BOX, Changes
 from leastnoise.errors import (
     InvalidParameterError,
     UnsupportedError,
-    one_of,
     positive,
     positive_integer,
     real_array,
@@ -67,7 +66,7 @@ from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.variance_gamma import log_bessels, log_gamma_ratio, log_tail, place_of_tail
-from leastnoise.laws.whole import middle_above, whole_quantile
+from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.sphere import ball_loss
 from leastnoise.sampling.sphere import SphereSampler
@@ -96,18 +95,7 @@ class BallNoise(Noise):
     kind: ClassVar[str] = "ball"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "step", positive("step", self.step))
-        object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
-        object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
-        if self.dimension < 2:
-            raise InvalidParameterError(
-                "dimension",
-                self.dimension,
-                "to be at least 2 (for one answer the law is Laplace's)",
-            )
-        if self.domain == "integer" and self.step != 1.0:
-            raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
+        check_joint(self, " (for one answer the law is Laplace's)")
 
     @property
     def has_convex_levels(self) -> bool:

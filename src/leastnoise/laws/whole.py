@@ -1,15 +1,36 @@
 """Noise of the real line rounded to whole numbers, X = ⌊Z + ½⌋: its tail and quantiles from those
-of Z, which is symmetric and has a density."""
+of Z, which is symmetric and has a density; and what joint laws that are rounded to a lattice check.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leastnoise.errors import real_array
+from leastnoise.errors import (
+    InvalidParameterError,
+    one_of,
+    positive,
+    positive_integer,
+    real_array,
+)
 from leastnoise.lattice.shells import Floats
+
+
+def check_joint(law: Any, if_one: str = "") -> None:
+    """Checks and sets scale, step, dimension and domain of a new law for several answers; `if_one`
+    is what to say to who asks for one answer."""
+    object.__setattr__(law, "scale", positive("scale", law.scale))
+    object.__setattr__(law, "step", positive("step", law.step))
+    object.__setattr__(law, "dimension", positive_integer("dimension", law.dimension))
+    object.__setattr__(law, "domain", one_of("domain", law.domain, ("real", "integer")))
+    if law.dimension < 2:
+        raise InvalidParameterError("dimension", law.dimension, f"to be at least 2{if_one}")
+    if law.domain == "integer" and law.step != 1.0:
+        raise InvalidParameterError("step", law.step, 'to be 1 for domain="integer"')
 
 
 def middle_above(x: ArrayLike) -> Floats:

@@ -63,7 +63,8 @@ of rows, of persons, of values that are there, sums of values that are not negat
 up, or all move down: the vector of changes is in [0, 1]^d or in −[0, 1]^d, and the noise of a draw
 is fitted to that (`changes_of`). Centred sums and squares go either way, and so does everything
 when a person is replaced: their draws are for the whole cube. Knowing the number of rows does not
-help: it would make the neighbours those with as many rows, that is, replaced persons. Of one draw
+help: it would make the neighbours those with as many rows, that is, replaced persons; so where a
+plan declares a public number of values, all its draws are for the whole cube. Of one draw
 for all d answers a person moves at most those of the groups they touch, Σ (touched groups)·p.
 Counts that are to add up (`"totals"`) are combined as uncorrelated, so their noise is for the cube.
 
@@ -245,7 +246,8 @@ def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int
 def moves_up(plan: Plan, answer: Answer, limit: ContributionBounds) -> bool:
     """Whether a person who comes can only add to the answer: see the docstring above."""
     is_apart = plan.relation == "add/remove" and "totals" not in plan.postprocess
-    return is_apart and contribution(answer, limit)[0] >= 0
+    is_n_public = any(statistic.public_n is not None for statistic in plan.statistics)
+    return is_apart and not is_n_public and contribution(answer, limit)[0] >= 0
 
 
 def changes_of(is_one_sided: Sequence[bool], touched: int) -> Changes:
