@@ -127,6 +127,30 @@ def test_laws_are_judged_for_what_is_stated():
         PrivacyLoss.of(cube(8.0, 3), 1.0, 3)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"kind": "one-sided", "touched": None, "ranges": [[0, 1]] * 1_000_000},
+        {"kind": "one-sided", "touched": None, "ranges": 3},
+        {"kind": "one-sided", "touched": None, "ranges": [3]},
+        {"kind": "one-sided", "touched": None, "ranges": [[False, True]]},
+        {"kind": ["box"]},
+        [["kind", "box"]],
+        "box",
+    ],
+    ids=lambda content: str(content)[:40],
+)
+def test_what_a_file_says_is_refused_in_a_few_words(content):
+    with pytest.raises(InvalidParameterError) as refused:
+        changes_from(content)
+    assert len(str(refused.value)) < 200
+
+
+def test_another_number_of_ranges_is_told_without_them():
+    with pytest.raises(InvalidParameterError, match=r"number of ranges=5000 .* 2 answers"):
+        OneSided(ranges=((0.0, 1.0),) * 5000).fitted(2)
+
+
 def test_a_bound_that_no_change_reaches_is_no_lower_bound():
     """Judged for more than can happen: the upper bound stands, and nothing is known below."""
     ten, five = cube(8.0, 10), sphere(8.0, 5)

@@ -19,6 +19,8 @@ from leastnoise.errors import InvalidParameterError, positive, positive_integer,
 from leastnoise.text.numbers import below
 
 Range = tuple[Fraction, Fraction]  # from and to, in sensitivities
+# in a file: as many answers as one draw of any law in a file serves
+_MOST_RANGES = 10_000
 
 
 class Changes(ABC):
@@ -50,6 +52,14 @@ class Changes(ABC):
     def touched_of(self, answers: int) -> int:
         """How many answers move at most."""
         return answers
+
+    def has_corner(self, answers: int) -> bool:
+        """Whether one person can move all answers by their sensitivities at once, each up or
+        down: what a law that treats both directions alike is judged at."""
+        ranges = self.ranges_of(answers)
+        if ranges is None or self.touched_of(answers) < answers:
+            return False
+        return all(max(-low, high) == 1 for low, high in ranges)
 
     @property
     def is_one_sided(self) -> bool:
@@ -154,7 +164,7 @@ class OneSided(Changes):
     def fitted(self, answers: int) -> OneSided:
         if self.ranges is not None and len(self.ranges) != answers:
             raise InvalidParameterError(
-                "ranges", self.ranges, f"to have one for each of the {answers} answers"
+                "number of ranges", len(self.ranges), f"to be one for each of the {answers} answers"
             )
         are_counts = self.ranges is None or all(each == (0.0, 1.0) for each in self.ranges)
         touched = None if self.touched_of(answers) == answers else self.touched
@@ -235,16 +245,19 @@ def changes_from(content: Mapping[str, Any] | None) -> Changes:
     """
     if content is None:
         return BOX
+    if not isinstance(content, Mapping):
+        raise InvalidParameterError("changes", type(content).__name__, "to be a known space")
     fields = dict(content)
+    kind, ranges = fields.pop("kind", None), fields.get("ranges")
+    if isinstance(ranges, Sequence) and len(ranges) > _MOST_RANGES:
+        expected = f"to be at most {_MOST_RANGES} in a file"
+        raise InvalidParameterError("number of ranges", len(ranges), expected)
     kinds: dict[Any, type[Changes]] = {each.kind: each for each in (Box, OneSided, Euclidean)}
-    made = kinds.get(fields.pop("kind", None))
-    if made is None:
-        raise InvalidParameterError("changes", dict(content), "to be a known space")
-    if fields.get("ranges") is not None:
-        fields["ranges"] = tuple(tuple(each) for each in fields["ranges"])
     try:
-        return made(**fields)
-    except TypeError:
+        if ranges is not None:
+            fields["ranges"] = tuple(tuple(each) for each in ranges)
+        return kinds[kind](**fields)
+    except (KeyError, TypeError):
         raise InvalidParameterError("changes", dict(content), "to be a known space") from None
 
 

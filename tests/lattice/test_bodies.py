@@ -228,3 +228,5 @@ def test_half_of_the_coordinates_is_the_worst(d, m, touched, last):
 def test_too_much_to_check_is_refused():
     with pytest.raises(AccountingError, match="too much to be judged"):
         centre_is_worst(20, 1000, 20, 1000)
+    with pytest.raises(AccountingError, match="1000 answers"):  # numbers of 10,000 bits: minutes
+        centre_is_worst(1000, 1, 1000, 1000)

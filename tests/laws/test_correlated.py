@@ -190,6 +190,17 @@ def test_normal_noise_as_one_draw_is_judged_by_its_length():
     assert law.correlation == 0.0
 
 
+@pytest.mark.parametrize(("sigma", "d"), [(1.0, 2), (2.0, 5)])
+def test_differences_of_whole_numbers_have_the_variance_of_their_rounding(sigma, d):
+    law = correlated(sigma, d, domain="integer")
+    drawn = law.sample(40_000)
+    form = np.zeros(d)
+    form[:2] = 1.0, -1.0
+    for coefficients in (form, np.ones(d)):
+        measured = np.var(drawn @ coefficients)
+        assert law.variance_of(coefficients) == pytest.approx(measured, rel=0.04)
+
+
 @pytest.mark.parametrize("sigma", [1.0, 1.4, 2.0, 5.9, 6.1, 40.0])
 def test_rounded_normal_noise(sigma):
     law = correlated(sigma, 4, core="gaussian", domain="integer")

@@ -84,16 +84,18 @@ def joined(parts: tuple[tuple[Loss, int], ...]) -> tuple[tuple[Loss, int], ...]:
     """Equal losses counted together; all Gaussian losses as the one they compose to, μ²
     = Σ n μ²."""
     counts: dict[Loss, int] = {}
-    squares = []
+    squares, is_attained = [], True
     for loss, count in parts:
         if loss.normal_variance is not None:
             squares.append(count * loss.normal_variance)
+            is_attained = is_attained and loss.raised == 0.0
         else:
             counts[loss] = counts.get(loss, 0) + count
     others = tuple(counts.items())
     if not squares:
         return others
-    return *others, (GaussianLoss(math.sqrt(math.fsum(squares)) * (1.0 + 4 * ULP)), 1)
+    mu = math.sqrt(math.fsum(squares)) * (1.0 + 4 * ULP)
+    return *others, (GaussianLoss(mu, is_attained=is_attained), 1)
 
 
 def all_sums(parts: Parts) -> TableLoss | None:

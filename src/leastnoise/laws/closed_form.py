@@ -15,6 +15,7 @@ from leastnoise.changes import Changes, length_above
 from leastnoise.errors import UnsupportedError, at_least, positive, real_array
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.losses.base import Loss, unproven_below
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,13 @@ def farthest(sensitivity: float, changes: Changes) -> float:
             float(Fraction(distance) * length_above(changes.squared_length(1))), math.inf
         )
     return distance
+
+
+def at_farthest(loss: Loss, changes: Changes) -> Loss:
+    """The loss at that distance; with upper bounds alone where the range of the answer ends before
+    it."""
+    is_bound = changes.ranges_of(1) is not None and not changes.has_corner(1)
+    return unproven_below(loss) if is_bound else loss
 
 
 def in_units(x: ArrayLike, unit: float) -> Floats:

@@ -47,7 +47,7 @@ from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.sphere import BallNoise, sphere
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
-from leastnoise.losses.base import Loss
+from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.gaussian import gaussian_loss
 from leastnoise.losses.sphere import ball_loss
 from leastnoise.sampling.sphere import SphereSampler
@@ -157,16 +157,19 @@ class CorrelatedNoise(Noise):
         return self._loss(rounded_changes(BOX, self.dimension, distance, self._pitch))
 
     def _loss(self, moved: RoundedChanges) -> Loss:
-        known = self._squared_distance(moved)
-        squared = moved.squared_length if known is None else known
+        exactly = self._squared_distance(moved)
+        squared = moved.squared_length if exactly is None else exactly  # ‖v‖₂² is more, as Σ ≥ I
         if self.core == "sphere":
-            return ball_loss(self.scale, self.dimension, squared, is_bound=known is None)
-        # rounded to nearest, then up: the root and the quotient are each within a rounding
-        return gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
+            loss: Loss = ball_loss(self.scale, self.dimension, squared)
+        else:
+            # rounded to nearest, then up: the root and the quotient are each within a rounding
+            loss = gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
+        # noise in whole numbers reveals less than what is rounded to them
+        is_bound = exactly is None or self.domain == "integer"
+        return unproven_below(loss) if is_bound else loss
 
     def _squared_distance(self, moved: RoundedChanges) -> Fraction | None:
-        """The largest vᵀΣ⁻¹v, exactly for equal ranges; None where it is only known to be at most
-        ‖v‖₂², as Σ ≥ I."""
+        """The largest vᵀΣ⁻¹v, where all ranges are equal and one-sided or symmetric; else None."""
         if moved.ranges is None or len(moved.ranges) > 1:
             return None
         ((low, high),) = moved.ranges

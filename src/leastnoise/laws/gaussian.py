@@ -14,7 +14,7 @@ from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import probabilities
-from leastnoise.laws.closed_form import ClosedFormNoise, farthest, in_units
+from leastnoise.laws.closed_form import ClosedFormNoise, at_farthest, farthest, in_units
 from leastnoise.losses.base import Loss
 from leastnoise.losses.gaussian import gaussian_loss
 
@@ -47,4 +47,4 @@ class GaussianNoise(ClosedFormNoise):
         return float(moment / math.sqrt(math.pi))
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
-        return gaussian_loss(self.sigma, farthest(sensitivity, changes))
+        return at_farthest(gaussian_loss(self.sigma, farthest(sensitivity, changes)), changes)

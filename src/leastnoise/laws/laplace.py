@@ -13,7 +13,7 @@ from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import probabilities
-from leastnoise.laws.closed_form import ClosedFormNoise, farthest, in_units
+from leastnoise.laws.closed_form import ClosedFormNoise, at_farthest, farthest, in_units
 from leastnoise.losses.base import Loss
 from leastnoise.losses.laplace import laplace_loss
 
@@ -53,4 +53,4 @@ class LaplaceNoise(ClosedFormNoise):
         return float(self.scale**q * math.gamma(q + 1.0))
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
-        return laplace_loss(self.scale, farthest(sensitivity, changes))
+        return at_farthest(laplace_loss(self.scale, farthest(sensitivity, changes)), changes)

@@ -247,17 +247,20 @@ class LatticeNoise(ShellLaw, Noise):
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         """As of any law. The corner shift of all answers, which is one-sided too, dominates those
-        of fewer answers: for these it is an upper bound alone."""
+        of fewer answers, and shorter ones; where no person can make it, there is no lower bound."""
         if changes.ranges_of(self.dimension) is None:
             return self._loss_of_length(sensitivity, changes)
+        loss = self._loss_of_box(sensitivity)
+        return loss if changes.has_corner(self.dimension) else unproven_below(loss)
+
+    def _loss_of_box(self, sensitivity: float) -> Loss:
         shift = shift_in_steps(sensitivity, self.step)
         found = self._judged.get(shift)
         if found is None:
             found = lattice_loss(self, shift)
             self._judged.clear()
             self._judged[shift] = found
-        is_corner = changes.squared_length(self.dimension) == self.dimension
-        return found if is_corner else unproven_below(found)
+        return found
 
     def _loss_of_length(self, sensitivity: float, changes: Changes) -> Loss:
         """The loss for changes of a given length: of one answer that is how far it moves."""

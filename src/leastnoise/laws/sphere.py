@@ -67,7 +67,7 @@ from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.variance_gamma import log_bessels, log_gamma_ratio, log_tail, place_of_tail
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
-from leastnoise.losses.base import Loss
+from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.sphere import ball_loss
 from leastnoise.sampling.sphere import SphereSampler
 
@@ -141,8 +141,11 @@ class BallNoise(Noise):
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
-        is_bound = moved.ranges is None
-        return ball_loss(self.scale, self.dimension, moved.squared_length, is_bound=is_bound)
+        loss = ball_loss(self.scale, self.dimension, moved.squared_length)
+        # a length is rounded up by more than any one vector is, and noise in whole numbers reveals
+        # less than what is rounded to them
+        is_bound = moved.ranges is None or self.domain == "integer"
+        return unproven_below(loss) if is_bound else loss
 
     def loss_at(self, distance: float | Fraction) -> Loss:
         """The loss when one person moves each answer by up to `distance`, an exact number."""

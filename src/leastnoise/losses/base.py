@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise.errors import AccountingError
@@ -112,16 +113,27 @@ class Loss(Protocol):
         (Connect-the-Dots)."""
 
 
+@dataclass(frozen=True)
 class ClosedForm(ABC):
-    """What the losses given by a formula share: no table, nothing infinite, nothing raised."""
+    """What the losses given by a formula share: no table, nothing infinite; all or nothing raised.
+
+    Attributes:
+        is_attained: Whether it is the loss of a change that a person can make: lower bounds are 0
+            where it is only above all of those.
+    """
+
+    is_attained: bool = field(default=True, kw_only=True)
 
     infinite = 0.0
     surely_infinite = 0.0
     deviation = 0.0
-    raised = 0.0
     heaviest = 0.0
-    tables: tuple[TableLoss, ...] = ()
-    listed: TableLoss | None = None
+    tables: ClassVar[tuple[TableLoss, ...]] = ()
+    listed: ClassVar[TableLoss | None] = None
+
+    @property
+    def raised(self) -> float:
+        return 0.0 if self.is_attained else 1.0
 
     @property
     @abstractmethod
@@ -144,6 +156,13 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def profile(self, epsilon: ArrayLike) -> Floats: ...
+
+    @abstractmethod
+    def _attained_profile(self, epsilon: ArrayLike) -> Floats:
+        """δ(ε) of the change that attains it, rounded down."""
+
+    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+        return self._attained_profile(epsilon) if self.is_attained else np.zeros(np.shape(epsilon))
 
     def profile_at_zero(self) -> float:
         return float(self.profile(0.0))
@@ -176,4 +195,6 @@ def usual_rounding(largest: float) -> float:
 
 def unproven_below(loss: Loss) -> Loss:
     """The same upper bounds without lower ones: for what this loss dominates and may be above."""
+    if isinstance(loss, ClosedForm):
+        return replace(loss, is_attained=False)
     return loss.changed(lambda table: replace(table, raised=1.0))

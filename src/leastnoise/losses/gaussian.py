@@ -50,7 +50,7 @@ class GaussianLoss(ClosedForm):
         bound = np.minimum(bound, np.where(epsilon >= 0, crude, 1.0))
         return np.asarray(np.minimum(bound, 1.0), dtype=np.float64)
 
-    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+    def _attained_profile(self, epsilon: ArrayLike) -> Floats:
         exact, relative, absolute, _ = self._profile(np.asarray(epsilon, dtype=np.float64))
         return np.asarray(np.maximum(exact * (1.0 - relative) - absolute, 0.0), dtype=np.float64)
 

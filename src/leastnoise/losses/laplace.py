@@ -36,7 +36,7 @@ class LaplaceLoss(ClosedForm):
         profile = np.where(epsilon >= -self.ratio, inside, below)
         return np.asarray(profile * (1.0 + PROFILE_ROUNDING), dtype=np.float64)
 
-    def profile_lower(self, epsilon: ArrayLike) -> Floats:
+    def _attained_profile(self, epsilon: ArrayLike) -> Floats:
         epsilon = np.asarray(epsilon, dtype=np.float64)
         below_top = np.minimum(epsilon - self.ratio * (1.0 - LOSS_ROUNDING), 0.0)
         inside = -np.expm1(0.5 * below_top)

@@ -63,15 +63,10 @@ class BallLoss(ClosedForm):
 
     half: float
     dimension: int
-    is_bound: bool = False  # D may be more than any change is long: then nothing is known below
 
     @property
     def largest(self) -> float:
         return 2.0 * self.half
-
-    @property
-    def raised(self) -> float:  # type: ignore[override]
-        return 1.0 if self.is_bound else 0.0
 
     @cached_property
     def rho(self) -> float:
@@ -89,9 +84,7 @@ class BallLoss(ClosedForm):
     def profile(self, epsilon: ArrayLike) -> Floats:
         return self._each(epsilon, upper=True)
 
-    def profile_lower(self, epsilon: ArrayLike) -> Floats:
-        if self.is_bound:
-            return np.zeros(np.shape(epsilon))
+    def _attained_profile(self, epsilon: ArrayLike) -> Floats:
         return self._each(epsilon, upper=False)
 
     def share_below_largest(self, theta: float) -> float:
@@ -328,15 +321,12 @@ def _points(count: int, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     return 0.5 * (upper + lower)[:, None] + half * x, half * w
 
 
-def ball_loss(
-    scale: float, dimension: int, squared: Fraction, *, is_bound: bool = False
-) -> BallLoss:
-    """The loss of the law of this `scale` for a shift whose squared length is `squared`, or at most
-    that where it `is_bound`."""
+def ball_loss(scale: float, dimension: int, squared: Fraction) -> BallLoss:
+    """The loss of the law of this `scale` for a shift whose squared length is `squared`."""
     ratio = squared / Fraction(scale) ** 2 / 4
     half = math.sqrt(ratio) if 1e-300 < ratio < 1e8 else math.inf * bool(ratio)
     if not 1e-150 < half < 1e4:
         raise AccountingError(
             f"The ball law is judged for largest losses up to 20,000, not {2.0 * half:.3g}."
         )
-    return BallLoss(half * (1.0 + 8.0 * ULP), dimension, is_bound)
+    return BallLoss(half * (1.0 + 8.0 * ULP), dimension)

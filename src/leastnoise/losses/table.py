@@ -80,7 +80,7 @@ class TableLoss:
     def surely_infinite(self) -> float:
         """A lower bound on the mass of infinite loss; 1 only where there is no finite
         loss at all."""
-        if not np.any(self.log_p > -np.inf):
+        if not (self.raised or np.any(self.log_p > -np.inf)):
             return self.infinite
         return max(self.infinite - self.raised * (1.0 + 1e-9), 0.0) * (1.0 - ULP)
 

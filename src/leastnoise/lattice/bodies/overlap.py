@@ -38,7 +38,9 @@ import numpy as np
 from leastnoise.errors import AccountingError
 from leastnoise.lattice.overlap import Pairs
 
-_MOST_WORK = 40_000_000  # products of a check of all shifts: a minute for 100 answers
+_MOST_WORK = 40_000_000  # products of a check of all shifts: half a minute for 100 answers
+_POWERS = 20  # products that the powers of one shell and shift are worth
+_PLAIN = 2000  # bits of a number, up to which a product is as good as free
 _BLOCK = 256  # shells: counts are kept for the next whole number of so many
 
 
@@ -114,7 +116,7 @@ def _common(i: int, j: int, b: int) -> int:
 @lru_cache(maxsize=8)
 def _pair_counts(dimension: int, shift: int, moved: int, last: int) -> list[list[int]]:
     """N_ij with j = i + e by [e][i], e = 0 … m."""
-    _check_work(shift, last, 1)
+    _check_work(dimension, shift, last, 1)
     within = shared(dimension, shift, moved, last)
     rows = []
     for e in range(shift + 1):
@@ -124,7 +126,7 @@ def _pair_counts(dimension: int, shift: int, moved: int, last: int) -> list[list
 
 @lru_cache(maxsize=64)
 def _is_least(dimension: int, shift: int, moved: int, last: int) -> bool:
-    _check_work(shift, last, moved)
+    _check_work(dimension, shift, last, moved)
     worst = shared(dimension, shift, moved, last)[:shift]
     for fewer in range(1, moved):
         others = shared(dimension, shift, fewer, last)[:shift]
@@ -134,11 +136,14 @@ def _is_least(dimension: int, shift: int, moved: int, last: int) -> bool:
     return True
 
 
-def _check_work(shift: int, last: int, shifts: int) -> None:
-    if shift * shift * last * shifts > _MOST_WORK:
+def _check_work(dimension: int, shift: int, last: int, shifts: int) -> None:
+    """Refuse what would take minutes: a file may ask for it."""
+    bits = (dimension + 1) * (last + shift).bit_length()
+    products = (shift * shift + _POWERS) * last * shifts
+    if products * (1.0 + bits / _PLAIN) ** 1.6 > _MOST_WORK:  # as products of long numbers grow
         raise AccountingError(
-            f"A shift of {shift} steps on {last} shells is too much to be judged; the sensitivity "
-            "or the noise is too large for this law."
+            f"A shift of {shift} steps of {dimension} answers on {last} shells is too much to be "
+            "judged; the sensitivity or the noise is too large for this law."
         )
 
 
