@@ -88,6 +88,8 @@ def _independent(
     every known product, where it is that law already, or beyond the solver."""
     if request.batch == 1 or (joint.name == OPTIMISED and joint.noise.dimension == 1):
         return []
+    if request.changes.ranges_of(request.batch) is None:  # one answer may take the whole length
+        return []
     products = [law.epsilon for law in known if law.noise.dimension == 1]
     if joint.epsilon < _PRODUCT_CHANCE * min(products, default=math.inf):
         return []

@@ -25,7 +25,8 @@ class Spend:
 
     A mechanism of another library has a PrivacyLoss in the place of its law,
     `interop.dp_accounting.from_pld(…)` for instance; the sensitivity is part of it, and
-    so are both directions, a person who comes and one who goes.
+    so are both directions, a person who comes and one who goes. A loss does not know the changes it
+    was judged for: spend a law of this package itself, with its `changes`.
 
     Attributes:
         noise: The law that is drawn from, or the privacy loss of another library's mechanism.
