@@ -371,8 +371,8 @@ def test_tampering_while_the_ledger_is_open_is_found(path):
         ledger.entries()
         edit(
             path,
-            "UPDATE events SET hash = '0' || substr(hash, 2) WHERE id = (SELECT max(id) FROM "
-            "events)",
+            "UPDATE events SET hash = CASE substr(hash, 1, 1) WHEN '0' THEN '1' ELSE '0' END || "
+            "substr(hash, 2) WHERE id = (SELECT max(id) FROM events)",
         )
         with pytest.raises(LedgerError, match="changed while it was open"):
             ledger.spend("staff", SPENDS, plan_hash="plan")

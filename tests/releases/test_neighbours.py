@@ -348,6 +348,6 @@ def test_neighbours_on_postgres(kind, pairs, in_postgres, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PLANS)
-@pytest.mark.parametrize("pairs", [1, pytest.param(15, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [2, pytest.param(15, marks=pytest.mark.long)])
 def test_neighbours_on_spark(kind, pairs, in_spark, tmp_path):
     compare(tmp_path, kind, *in_spark, pairs, seed=3)
