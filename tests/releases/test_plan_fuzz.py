@@ -181,7 +181,7 @@ def tell(error):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [300, pytest.param(1000, marks=pytest.mark.long)])
 def test_hundreds_of_broken_plans_and_tables(count):
     rng = random.Random(20250)
     outcomes = {"refused plan": 0, "refused table": 0, "integers": 0}
