@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from decimal import Decimal
 from fractions import Fraction
 
@@ -263,6 +264,25 @@ def test_the_ledger_is_charged_once_and_counts(path, tmp_path):
         assert ledger.dataset("clinic").spent == spent
         assert ledger.check().ok
         assert "4 answers used" in ledger.show()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks as on POSIX systems")
+def test_nobody_takes_a_number_while_the_ledger_is_asked(path, tmp_path, monkeypatch):
+    """A number taken in between would make the file look like an old copy."""
+    import fcntl
+
+    with Ledger(tmp_path / "ledger") as ledger:
+        ledger.open_dataset("clinic", epsilon=4.0, delta=1e-5)
+        seeded(path, ledger=ledger, dataset="clinic")
+        asked = Ledger.series_entry
+
+        def locked(self, *given, **told):
+            with open(path, "rb") as other, pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return asked(self, *given, **told)
+
+        monkeypatch.setattr(Ledger, "series_entry", locked)
+        assert open_series(path, ledger=ledger).remaining == 4
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, LedgerError])

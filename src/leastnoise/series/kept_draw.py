@@ -85,9 +85,16 @@ class KeptDraw:
     @property
     def unused(self) -> tuple[int, str]:
         """How many slots are used, and the digest of those that are left."""
+        with self.standing() as found:
+            return found
+
+    @contextmanager
+    def standing(self) -> Iterator[tuple[int, str]]:
+        """The same, while nobody else can take a number: what a ledger counts is compared with
+        it."""
         with self._opened() as handle:
             slots, used = self._left(handle)
-        return used, unused_digest(self.digest, slots[SLOT * used :])
+            yield used, unused_digest(self.digest, slots[SLOT * used :])
 
     def take(self, count: int, cipher: Cipher, counting: Counting) -> tuple[tuple[int, int], ...]:
         """The next numbers by their places, erased from the file and counted.

@@ -257,14 +257,15 @@ def _again(path: str | PathLike[str], ledger: Ledger | None, passphrase: str | N
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, LeastNoiseError):
         raise SeriesError(f"{str(kept.path)!r} is not a series that can be read here.") from None
     check_convex(law)
-    used, unused = kept.unused
     if ledger is not None and not header["charged"]:
         raise SeriesError("The series was opened without a ledger, and stays without one.")
     entry = None
-    if ledger is not None:
-        charged = ledger.series_entry(kept.digest, first=used, left=unused)
-        _check_charged(charged, header, law)
-        entry = charged.id
+    # another process that takes a number in between would make this file look like an old copy
+    with kept.standing() as (used, unused):
+        if ledger is not None:
+            charged = ledger.series_entry(kept.digest, first=used, left=unused)
+            _check_charged(charged, header, law)
+            entry = charged.id
     cipher = known_cipher(header["encryption"], passphrase)
     return Series(kept, law, cipher, ledger, entry)
 
