@@ -277,6 +277,12 @@ DESIGNER: tuple[Claim | Limit, ...] = (
     ),
     Limit(
         "designer.rivals",
+        "_MOST_OF_A_NORM",
+        60,
+        "answers up to which laws of an integer norm are tried; from 23 on the sphere is better",
+    ),
+    Limit(
+        "designer.rivals",
         "_WIDEST",
         20.0,
         "how far the scale of a law may be from sigma, in logarithms",
