@@ -227,7 +227,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "lattice/rounded_changes.py",
-        "test_changes.py lattice/test_steps.py",
+        "laws/test_changes.py lattice/test_steps.py",
         (
             "math.ceil(high * unit)",
             "math.floor(high * unit)",
@@ -241,7 +241,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "changes.py",
-        "test_changes.py",
+        "laws/test_changes.py",
         (
             "taken = min(left, ranges[each])",
             "taken = min(left, 1)",

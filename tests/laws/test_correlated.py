@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, correlated, exact, sphere
+from leastnoise import Box, Euclidean, Noise, OneSided, PrivacyLoss, correlated, exact, sphere
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.laws.correlated import CorrelatedNoise, best_common, gaussian_reach, normal
 from leastnoise.sampling import InsecureSeededEntropy, draw
@@ -216,3 +216,31 @@ def test_rounded_normal_noise(sigma):
     drawn = draw(law, 20_000, entropy=InsecureSeededEntropy(7)).integers
     assert np.std(drawn[:, 1]) == pytest.approx(sigma, rel=0.05)
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(law.correlation, abs=0.03)
+
+
+@pytest.mark.parametrize("core", ["sphere", "gaussian"])
+@pytest.mark.parametrize("domain", ["real", "integer"])
+def test_a_drawn_law_comes_back_and_is_simulated(core, domain):
+    law = correlated(6.0, 4, core=core, domain=domain)
+    assert Noise.from_drawn(law.describe_drawn()) == law
+    for change in ({"core": "cube"}, {"common": -1.0}, {"batch": 1}):
+        with pytest.raises(InvalidParameterError):
+            Noise.from_drawn({**law.describe_drawn(), **change})
+    with pytest.raises(ValueError, match="law"):
+        Noise.from_drawn({**law.describe_drawn(), "more": 1})
+    simulated = law.insecure_draws(40_000, np.random.default_rng(2))
+    assert np.std(simulated) == pytest.approx(6.0, rel=0.04)
+    assert (domain == "integer") == bool(np.all(simulated == np.floor(simulated)))
+    if domain == "integer":
+        with pytest.raises(UnsupportedError, match="no density"):
+            law.pdf(0.0)
+    else:
+        assert float(law.pdf(0.0)) > float(law.pdf(6.0)) > 0.0
+
+
+def test_one_range_that_is_neither_one_sided_nor_symmetric_is_judged_by_its_length():
+    law = CorrelatedNoise("gaussian", 1.0, 0.4, 3)
+    some = OneSided(ranges=((-0.5, 1.0),) * 3)
+    assert distance(law, some) == pytest.approx(math.sqrt(3.0), rel=1e-4)
+    whole = PrivacyLoss.of(law, 1.0, some).epsilon_bounds(1e-6)
+    assert whole.lower == 0.0 < whole.upper

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastnoise import gaussian, laplace
+from leastnoise import cost, gaussian, laplace
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
@@ -143,3 +143,12 @@ def test_a_closed_form_is_a_frozen_value(law):
     for name in ["sigma", "variance", "other"]:
         with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
             setattr(noise, name, 1.0)
+
+
+@pytest.mark.parametrize("law", [gaussian(3.0), laplace(3.0)])
+def test_expected_costs(law):
+    """Closed forms for powers, quadrature for the others."""
+    for q in (1.0, 3.0):
+        by_sum = law.expected_cost(cost.custom(lambda z, q=q: np.abs(z) ** q, growth=q))
+        assert law.expected_cost(cost.power(q)) == pytest.approx(by_sum, rel=1e-6)
+    assert law.expected_cost(cost.quadratic()) == 9.0

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leastnoise import Box, Euclidean, LatticeNoise, OneSided, PrivacyLoss, cube, exact
+from leastnoise import (
+    Box,
+    Euclidean,
+    LatticeNoise,
+    Noise,
+    OneSided,
+    PrivacyLoss,
+    cube,
+    exact,
+)
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.sampling import InsecureSeededEntropy, draw, release
@@ -97,3 +106,10 @@ def test_only_changes_that_are_all_up_or_all_down_are_judged():
 def test_what_cannot_be_lifted_is_refused(base):
     with pytest.raises(InvalidParameterError, match="at least 3 answers"):
         LiftedNoise(base)
+
+
+def test_a_drawn_law_comes_back():
+    law = LiftedNoise(exact(cube(6.0, 4), delta=1e-6))
+    assert Noise.from_drawn(law.describe_drawn()) == law
+    with pytest.raises(ValueError, match="law"):
+        Noise.from_drawn({**law.describe_drawn(), "more": 1})

@@ -5,7 +5,17 @@ from fractions import Fraction
 
 import pytest
 
-from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, cube, gaussian, laplace, sphere
+from leastnoise import (
+    Box,
+    Euclidean,
+    OneSided,
+    PrivacyLoss,
+    cube,
+    discrete_laplace,
+    gaussian,
+    laplace,
+    sphere,
+)
 from leastnoise.changes import BOX, changes_from, checked_changes, length_above
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.lattice.rounded_changes import rounded_changes
@@ -161,3 +171,9 @@ def test_a_bound_that_no_change_reaches_is_no_lower_bound():
     assert PrivacyLoss.of(five, 1.0, Euclidean(1.0)).epsilon_bounds(1e-6).lower == 0.0
     assert PrivacyLoss.of(five, 1.0, Euclidean(1.0)).compose(3).epsilon_bounds(1e-6).lower == 0.0
     assert PrivacyLoss.of(five, 1.0, Box(touched=2)).epsilon_bounds(1e-6).lower > 0.0
+
+
+def test_one_answer_moves_by_the_whole_length():
+    narrow, wide = discrete_laplace(3.0), PrivacyLoss.of(discrete_laplace(3.0), 2.0)
+    found = PrivacyLoss.of(narrow, 1.0, Euclidean(2.0))
+    assert found.epsilon(1e-6) == pytest.approx(wide.epsilon(1e-6), rel=1e-9)
