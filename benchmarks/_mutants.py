@@ -551,8 +551,8 @@ MUTANTS: list[Mutant] = [
             "the law's total is too large",
         ),
         (
-            "if not 1e-150 < half < 1e4:",
-            "if not 1e-150 < half < 1e9:",
+            "ratio < 1e8 else math.inf * bool(ratio)\n    if not 1e-150 < half < 1e4:",
+            "ratio < 1e18 else math.inf * bool(ratio)\n    if not 1e-150 < half < 1e9:",
             "losses beyond the proof are judged",
         ),
     ),
