@@ -172,11 +172,6 @@ SETTINGS: dict[str, tuple[Case, ...]] = {
         warm(8.0, 40.0, 25.0, 10),
         warm(2.0, 30.0, 10.0, 10),
     ),
-    "steep descent": (
-        design(delta=0.25, sigma=2.34, compositions=3),
-        design(delta=0.1, sigma=5.0, compositions=5),
-        design_sigma(delta=0.25, epsilon=0.01, compositions=3),
-    ),
     "descent": (
         lowered(2.0, 1e-6, 10, 10),
         lowered(1.0, 1e-2, 2, 12),
@@ -224,6 +219,11 @@ SETTINGS: dict[str, tuple[Case, ...]] = {
     "given epsilon": (
         design_sigma(delta=1e-6, epsilon=1.0, compositions=10),
         design_sigma(delta=1e-5, epsilon=0.5, batch=4),
+    ),
+    "several given epsilon": (
+        design_sigma(delta=1e-6, epsilon=0.3, compositions=6),
+        design_sigma(delta=1e-3, epsilon=1.0, compositions=3),
+        design_sigma(delta=1e-6, epsilon=2.0, batch=5, compositions=3),
     ),
     "few touched": (
         design_sigma(delta=1e-6, epsilon=1.0, batch=30, touched=3),

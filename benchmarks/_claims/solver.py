@@ -239,15 +239,6 @@ DESCENT = (
         (1e300,),
         ("descent",),
     ),
-    Claim(
-        "solver.descent",
-        "_STEEP",
-        0.03,
-        "no effort where ε is nearly nothing",
-        (0.0,),
-        ("steep descent",),
-        time=1.15,
-    ),
     Limit("solver.descent", "_BARRIER", 1e-3, "where the barrier begins"),
     Claim(
         "solver.descent",

@@ -26,8 +26,7 @@ _STEPPED = 15.0  # order times the least pure loss from which a law is a stairca
 _STEPLESS = 4.0  # and up to which it has none to speak of
 # A smooth law this far above the staircase was never seen to overtake it by descent,
 _SMOOTH_CHANCE = 1.02
-_STEPPED_CHANCE = 1.01  # nor a staircase this far above a smooth law,
-_FEW = 4  # nor by descent from it, where both were tried, with more releases than this
+_STEPPED_CHANCE = 1.01  # nor a staircase this far above a smooth law
 # a sensitivity that a smooth law is looked for with: with more the staircase is best, but for many
 # releases
 _MOST_BINS = 200
@@ -35,8 +34,7 @@ _MOST_BINS = 200
 # linear program, several (σ = 0.1 s, 1,000 releases: 7e-7, and a smooth law is better by 0.8 %; ten
 # at σ = 3 s, δ = 1e-9: 3e-8, and none is).
 _PURE_ONE, _PURE_LARGE, _PURE_MORE = 1e-8, 1e-4, 1e-7
-_MOST_ROUNDS = 3  # of descent,
-_LEAST_ROUND = 5e-5  # and what one must gain of ε for another to follow
+_MOST_ROUNDS = 3  # of descent
 # of ε, that a law must gain to be worth an end, which reveals a person outright with some
 # probability
 _WORTH = 1e-4
@@ -180,8 +178,6 @@ def _promising(
     if smooth is not None and smooth.epsilon < _SMOOTH_CHANCE * stairs.epsilon:
         pure_loss = stairs.optimum.divergence
         chances.append(lambda: _descended_from_below(smooth, asked, pure_loss))
-    if chances and asked.compositions > _FEW:
-        return chances
     if smooth is None or stairs.epsilon < _STEPPED_CHANCE * smooth.epsilon:
         chances.append(lambda: descended(stairs, asked))
     return chances
@@ -242,12 +238,11 @@ def descended(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw:
     if not 0.0 < law.epsilon < math.inf:
         return law
     q = meet_constraints(problem, spread(problem, law.optimum.profile))
-    epsilon, least = math.inf, descent.steep_epsilon(system, q, n)
     for _ in range(_MOST_ROUNDS):
         reached = descent.descend(problem, system, q, delta, n, descent.COARSE)
-        gained, q, epsilon = epsilon - reached.epsilon, reached.q, reached.epsilon
-        if gained < _LEAST_ROUND * max(epsilon, least):
+        if reached.q is q:
             break
+        q = reached.q
     reached = descent.descend(problem, system, q, delta, n, descent.FINE)
     if not reached.epsilon < law.epsilon:
         return law

@@ -31,10 +31,6 @@ from leastnoise.solver.step import direction, first_state, longest, restored
 _MOST_ITERATIONS = 50
 _LEAST_GAIN = 2e-7  # relative to ε, an iteration
 _GOOD_GAIN = 1e-4  # below, the barrier and the smoothing are lowered
-# Where ε is a smaller share than this of what it would be at δ = 0, gains count relative to that
-# share: there ε falls a hundred times as fast as σ grows, and every judgement needs a finer grid
-# (three releases at δ = 0.25, ε = 0.01: 23 s without).
-_STEEP = 0.03
 # Barrier parameter and smoothing of the other releases' losses: at first, at least, and by what
 # factor each falls.
 _BARRIER, _LEAST_BARRIER, _LOWER = 1e-3, 1e-8, 0.2
@@ -76,11 +72,9 @@ def lower_epsilon(
     delta: float,
     compositions: int,
     than: float,
-    least: float,
     settings: GridSettings = DEFAULT,
 ) -> float:
-    """The same ε where it is below `than`, to an accuracy that is relative to `least` where that is
-    more; else +inf.
+    """The same ε where it is below `than`; else +inf.
 
     1. One grid, tilted for the ε to be beaten, where the judge, who knows none, may need two: it
        says whether δ is kept there.
@@ -93,7 +87,7 @@ def lower_epsilon(
     parts = ((table, compositions),)
     try:
         saddle = saddle_for_epsilon(parts, than)
-        window, truncated = window_near(parts, saddle, max(than, least), settings, _COARSER)
+        window, truncated = window_near(parts, saddle, than, settings, _COARSER)
     except ArithmeticError:
         return true_epsilon(system, q, delta, compositions, settings)
     allowed = delta - truncated + math.expm1(compositions * math.log1p(-table.infinite))
@@ -105,7 +99,7 @@ def lower_epsilon(
         return window.log_delta(epsilon, upper=True) - math.log(allowed)
 
     slope = -max(saddle.theta, 1e-3)
-    found = _by_secants(excess, than, slope, (low, window.high), least)
+    found = _by_secants(excess, than, slope, (low, window.high))
     return true_epsilon(system, q, delta, compositions, settings) if found is None else found
 
 
@@ -114,7 +108,6 @@ def _by_secants(
     at: float,
     slope: float,
     within: tuple[float, float],
-    least: float,
 ) -> float | None:
     """The zero of `excess`, from `at` and about its slope there; None where the steps leave the
     range or do not settle."""
@@ -124,7 +117,7 @@ def _by_secants(
         if before is not None and at != before[0] and value != before[1]:
             slope = (value - before[1]) / (at - before[0])
         moved = at - value / slope if slope < 0.0 else math.nan
-        if abs(moved - at) <= _SETTLED * max(at, least):
+        if abs(moved - at) <= _SETTLED * at:
             return moved
         if not within[0] < moved < within[1]:
             return None
@@ -132,22 +125,15 @@ def _by_secants(
     return None
 
 
-def steep_epsilon(system: PairSystem, q: Floats, compositions: int) -> float:
-    """The ε below which it falls steeply in σ."""
-    return _STEEP * compositions * loss_table(system, q).largest
-
-
 @dataclass(frozen=True, eq=False)
 class _Goal:
-    """What stays fixed while the law moves; gains are relative to ε, or to `least` where that is
-    more."""
+    """What stays fixed while the law moves."""
 
     problem: RenyiProblem
     system: PairSystem
     delta: float
     compositions: int
     settings: GridSettings
-    least: float
 
     def judged(self, q: Floats) -> float:
         """ε of the law, from scratch."""
@@ -155,9 +141,7 @@ class _Goal:
 
     def below(self, q: Floats, than: float) -> float:
         """ε of the law where it is below `than`, else +inf."""
-        return lower_epsilon(
-            self.system, q, self.delta, self.compositions, than, self.least, self.settings
-        )
+        return lower_epsilon(self.system, q, self.delta, self.compositions, than, self.settings)
 
 
 def descend(
@@ -175,9 +159,7 @@ def descend(
     3. After a gain below 1e-4, a smaller barrier and less smoothing, twice so after none. The end
        is a gain below 2e-7 with both least.
     """
-    goal = _Goal(
-        problem, system, delta, compositions, settings, steep_epsilon(system, q, compositions)
-    )
+    goal = _Goal(problem, system, delta, compositions, settings)
     start = TightOptimum(q, goal.judged(q), 0)
     epsilon, iteration = start.epsilon, 0
     barrier, smoothing = _BARRIER, _SMOOTHING
@@ -187,7 +169,7 @@ def descend(
         moved = None if frozen is None else _improved(goal, frozen, barrier, epsilon)
         gain = 0.0
         if moved is not None:
-            gain = (epsilon - moved.epsilon) / max(epsilon, goal.least)
+            gain = (epsilon - moved.epsilon) / epsilon
             q, epsilon = moved.q, moved.epsilon
         if gain < _GOOD_GAIN:
             is_sharp = barrier <= _LEAST_BARRIER and smoothing <= _LEAST_SMOOTHING
@@ -216,7 +198,7 @@ def _improved(goal: _Goal, frozen: Frozen, barrier: float, epsilon: float) -> Ti
     # To first order log δ falls by N times the fall of the frozen problem's, and ε by that over θ.
     # Too little needs no judge: at σ = 8.16 and ten releases he is asked 9 times and not 162.
     promised = -goal.compositions * float(np.sum(point.gradients[0] * step.dq))
-    if promised < _LEAST_GAIN * max(epsilon, goal.least) * frozen.theta:
+    if promised < _LEAST_GAIN * epsilon * frozen.theta:
         return None
     length = longest(problem, point.q, step.dq)
     best: TightOptimum | None = None
