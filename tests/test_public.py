@@ -30,6 +30,7 @@ PUBLIC = [
     "correlated",
     "Plan",
     "PlanError",
+    "PrivacyCurve",
     "PrivacyLoss",
     "Release",
     "Series",

@@ -14,7 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from leastnoise.accountant.privacy_loss import Bounds as Bounds
+    from leastnoise.accountant.bounds import Bounds as Bounds
+    from leastnoise.accountant.curve import PrivacyCurve as PrivacyCurve
     from leastnoise.accountant.privacy_loss import PrivacyLoss as PrivacyLoss
     from leastnoise.accountant.renyi import epsilon_from_renyi as epsilon_from_renyi
     from leastnoise.accountant.renyi import moments_epsilon as moments_epsilon
@@ -93,7 +94,9 @@ _HOMES = {
     ),
     "laws.lattice": ("LatticeNoise",),
     "laws.base": ("Noise",),
-    "accountant.privacy_loss": ("Bounds", "PrivacyLoss"),
+    "accountant.bounds": ("Bounds",),
+    "accountant.curve": ("PrivacyCurve",),
+    "accountant.privacy_loss": ("PrivacyLoss",),
     "accountant.renyi": ("epsilon_from_renyi", "moments_epsilon", "renyi_divergence"),
     "ledger.ledger": ("Ledger",),
     "ledger.records": ("Spend",),

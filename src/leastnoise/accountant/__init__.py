@@ -4,7 +4,9 @@
     composition   the releases, and what is known of their losses without a grid
     saddle        the tilt and the pitch that suit the ε or δ in question
     grid          one release on a grid         window  all of them, by tilted FFT
-    upper, lower  the certified bounds          renyi   the moments accountant
+    upper, lower  the certified bounds          bounds  a number between two
+    at_nodes      δ at many ε at once           curve   for every ε, and what an attacker can do
+    renyi         the moments accountant        zcdp    its largest slope, apart from a δ
 
 Where each error goes (every number called an upper bound is one; lower bounds mirror this):
 

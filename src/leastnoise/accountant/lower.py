@@ -50,7 +50,7 @@ def delta_lower(releases: Composition, epsilon: float, upper: float) -> float:
         return certain
     window, adversary = found
     # The mass of infinite loss of the adversary whose finite losses are counted.
-    return max(adversary.certainly_infinite + _delta_at(epsilon, window, adversary), certain)
+    return max(adversary.certainly_infinite + delta_in_window(epsilon, window, adversary), certain)
 
 
 def _beside_infinite(releases: Composition, delta: float) -> float:
@@ -78,14 +78,14 @@ def _composed_epsilon(releases: Composition, delta: float, upper: float) -> floa
     delta -= adversary.certainly_infinite
     high, step = upper, 4.0 * window.pitch
     low = upper - step
-    while low > window.low and _delta_at(low, window, adversary) < delta:
+    while low > window.low and delta_in_window(low, window, adversary) < delta:
         high, step = low, 2.0 * step
         low = upper - step
     if low <= max(window.low, 0.0):
         return 0.0
     while high - low > 0.25 * window.pitch:
         middle = 0.5 * (low + high)
-        if _delta_at(middle, window, adversary) < delta:
+        if delta_in_window(middle, window, adversary) < delta:
             high = middle
         else:
             low = middle
@@ -107,7 +107,7 @@ def fine_window(releases: Composition, epsilon: float) -> tuple[Window, Composit
     return window, replace(releases, parts=worst)
 
 
-def _delta_at(epsilon: float, window: Window, adversary: Composition) -> float:
+def delta_in_window(epsilon: float, window: Window, adversary: Composition) -> float:
     """δ(ε) ≥ δ̂(ε+λ) − Pr[the splitting steps exceed λ and S is above ε], see the package
     docstring; of the finite losses alone, to which the mass of infinite loss adds."""
     parts = adversary.parts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
+from leastnoise.accountant.bounds import Bounds
 from leastnoise.accountant.composition import DEFAULT, Composition, joined
+from leastnoise.accountant.curve import POINTS, PrivacyCurve, curve_of
 from leastnoise.accountant.lower import delta_lower, epsilon_lower
 from leastnoise.accountant.saddle import GridSettings
 from leastnoise.accountant.upper import delta_upper, epsilon_upper
@@ -14,24 +15,6 @@ from leastnoise.changes import BOX, Changes, checked_changes
 from leastnoise.errors import InvalidParameterError, non_negative, open_unit, positive_integer
 from leastnoise.laws.base import Noise, a_law
 from leastnoise.losses.base import Loss
-
-
-class Bounds(NamedTuple):
-    """A number known to lie between two.
-
-    Attributes:
-        lower: Certified lower bound, in the unit of what is bounded (ε in nats, δ a probability).
-        upper: Certified upper bound.
-
-    Example:
-        >>> from leastnoise import PrivacyLoss, gaussian
-        >>> bounds = PrivacyLoss.of(gaussian(8.0)).epsilon_bounds(1e-6)
-        >>> bounds.lower <= bounds.upper
-        True
-    """
-
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +181,38 @@ class PrivacyLoss:
         epsilon = non_negative("epsilon", epsilon)
         upper = delta_upper(self.composition, epsilon)
         return Bounds(min(delta_lower(self.composition, epsilon, upper), upper), upper)
+
+    def curve(
+        self, *, delta: float = 1e-9, points: int = POINTS, reverse: PrivacyLoss | None = None
+    ) -> PrivacyCurve:
+        """δ for every ε at once, and what an attacker can do: the whole privacy curve.
+
+        Args:
+            delta: The smallest δ of interest, in (0, 1): nodes reach to a thousandth of it.
+            points: How many nodes, at least 2.
+            reverse: The loss of the same releases with the two data sets in the other order, where
+                this one bounds one order only; the laws of this package bound both.
+
+        Returns:
+            The curve, with certified bounds between its nodes as well.
+
+        Raises:
+            InvalidParameterError: A number is out of its range, or `reverse` is no loss.
+            AccountingError: No bound can be certified with the grid points allowed.
+
+        Example:
+            >>> from leastnoise import laplace
+            >>> curve = PrivacyLoss.of(laplace(2.0 ** 0.5)).curve()
+            >>> round(curve.advantage, 4)  # 1 − e^(−1/2)
+            0.3935
+        """
+        if reverse is not None and not isinstance(reverse, PrivacyLoss):
+            raise InvalidParameterError("reverse", reverse, "to be a PrivacyLoss, or None")
+        count = positive_integer("points", points)
+        if count < 2:
+            raise InvalidParameterError("points", points, "to be at least 2")
+        other = None if reverse is None else reverse.composition
+        return curve_of(self.composition, other, open_unit("delta", delta), count)
 
     @cached_property
     def composition(self) -> Composition:

@@ -40,7 +40,7 @@ def epsilon_upper(releases: Composition, delta: float) -> float:
     found, guess = highest, saddle.centre
     for _ in range(_TRIES):
         window, truncated = window_near(parts, saddle, guess, settings)
-        epsilon = _certified_epsilon(window, budget - truncated)
+        epsilon = epsilon_of_window(window, budget - truncated)
         found = min(found, epsilon)
         aim = _aimed_anew(parts, saddle, guess, epsilon, window.high)
         if aim is None:
@@ -83,7 +83,7 @@ def _aimed_anew(
     return None if abs(moved.theta - saddle.theta) <= 0.05 * moved.theta else (moved, guess)
 
 
-def _certified_epsilon(window: Window, allowed: float) -> float:
+def epsilon_of_window(window: Window, allowed: float) -> float:
     """The least ε of the window at which δ is certainly at most `allowed`; +inf where
     there is none: then the window is moved."""
 

@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.accountant.privacy_loss import Bounds, PrivacyLoss
+from leastnoise.accountant.bounds import Bounds
+from leastnoise.accountant.curve import POINTS, PrivacyCurve
+from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.changes import BOX, Changes, changes_from, checked_changes
 from leastnoise.designer.result import Design
 from leastnoise.errors import (
@@ -146,6 +148,10 @@ class TwoWayLoss:
         """δ of the worse direction between two bounds."""
         ways = (self.remove.delta_bounds(epsilon), self.add.delta_bounds(epsilon))
         return Bounds(max(way.lower for way in ways), max(way.upper for way in ways))
+
+    def curve(self, *, delta: float = 1e-9, points: int = POINTS) -> PrivacyCurve:
+        """The whole privacy curve of both directions; see `PrivacyLoss.curve`."""
+        return self.remove.curve(delta=delta, points=points, reverse=self.add)
 
 
 def both_directions(pld: Any) -> TwoWayLoss:
