@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
+from leastnoise.accountant.attacker import Attacker, about, attacker_of, per_cent
+from leastnoise.accountant.curve import POINTS, PrivacyCurve
+from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.artefact import Artefact, certify
 from leastnoise.artefact.exact import as_drawn
 from leastnoise.changes import BOX, Changes
@@ -20,6 +24,7 @@ from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.text.html import bars_svg, facts, side_by_side
 from leastnoise.text.numbers import above, below
 
+_FEW_POINTS = 60  # of a curve of which two numbers are shown
 OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
 # Rivals that put independent noise on each answer, and our own of that kind.
@@ -143,6 +148,32 @@ class Design:
         guarantee composes."""
         return self.compositions * min(self.blocks, self.touched)
 
+    def curve(self, *, points: int = POINTS) -> PrivacyCurve:
+        """The whole privacy curve of the design's use: δ for every ε, and what an attacker can do.
+
+        Args:
+            points: How many nodes it has.
+
+        Returns:
+            Certified bounds for all releases together.
+
+        Raises:
+            AccountingError: No bound can be certified with the grid points allowed.
+
+        Example:
+            >>> from leastnoise import design
+            >>> best = design(delta=1e-6, epsilon=1.0, batch=10)
+            >>> best.curve().advantage < 0.394
+            True
+        """
+        loss = PrivacyLoss.of(self.noise, self.sensitivity, self.changes_of(self.noise))
+        return loss.compose(self.uses).curve(delta=self.delta, points=points)
+
+    @cached_property
+    def attacker(self) -> Attacker:
+        """What an attacker can do with all releases, beside Gaussian noise of the same ε and δ."""
+        return attacker_of(self.curve(points=_FEW_POINTS), self.epsilon, self.delta)
+
     def changes_of(self, noise: Noise) -> Changes:
         """Which vectors of changes one draw of a law for this batch is judged for.
 
@@ -211,6 +242,9 @@ class Design:
             ),
             f"  accuracy    standard deviation {self.noise.std:.6g}, ± "
             f"{above(self.noise.interval(0.95))} at 95 % from noise alone",
+            f"  attacker    guesses right at most {per_cent(self.attacker.guess)} of the time, "
+            f"from even odds ({about(self.attacker.gaussian_guess)} with Gaussian noise of this "
+            f"epsilon and delta; {per_cent(self.attacker.allowed)} are allowed)",
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(
