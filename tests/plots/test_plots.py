@@ -475,7 +475,20 @@ def test_the_pictures_of_the_readme(tmp_path, monkeypatch):
         "batch.svg",
         "law-vs-rivals.png",
         "law-vs-rivals.svg",
+        "recognised.png",
+        "recognised.svg",
     ]
+
+
+def test_members_recognised_are_the_curves_own_bounds(ax):
+    laws = {"Gaussian": gaussian(5.0), "Laplace": laplace(5.0)}
+    drawn = lines(plots.recognised_members(laws, compositions=4, ax=ax))
+    for name, law in laws.items():
+        curve = PrivacyLoss.of(law).compose(4).curve(delta=1e-9, points=200)
+        label = next(each for each in drawn if each.startswith(name))
+        rates, found = (np.asarray(each) for each in drawn[label])
+        assert found == pytest.approx(curve.true_positive_rate(rates))
+        assert f"{100 * curve.success():.0f}"[:2] in label
 
 
 # What one person can change

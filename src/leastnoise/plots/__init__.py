@@ -5,6 +5,7 @@
     best = design(delta=1e-6, sigma=8.0, compositions=10)
     plots.density(best)                           # its law with the rivals', log=True for the tails
     plots.privacy_curves(best)                    # δ(ε) after all releases
+    plots.recognised_members(best)                # what an attacker can do with them
     plots.epsilon_by_compositions(best, most=50)
     plots.privacy_loss(best)                      # what one draw may reveal
     plots.sigma_by_epsilon(delta=1e-6, sigmas=[2, 4, 8, 16], compositions=10)
@@ -18,6 +19,7 @@ that the package's functions do not return; every ε and δ drawn is an upper bo
 SVG or PDF by the suffix.
 """
 
+from leastnoise.plots.attacks import recognised_members
 from leastnoise.plots.comparisons import batch_comparison, comparison, sigma_by_epsilon
 from leastnoise.plots.curves import epsilon_by_compositions, privacy_curves
 from leastnoise.plots.figures import account_sheet, compare_sheet, design_sheet, release_sheet
@@ -38,6 +40,7 @@ __all__ = [
     "error_bars",
     "privacy_curves",
     "privacy_loss",
+    "recognised_members",
     "release_bars",
     "release_sheet",
     "sigma_by_epsilon",

@@ -1,14 +1,19 @@
-"""The two pictures of the README: python -m leastnoise.plots docs/images."""
+"""The pictures of the README and of the docs: python -m leastnoise.plots docs/images."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
+from leastnoise.accountant.attacker import gaussian_mu_of
+from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.compare import ComparedLaw
 from leastnoise.designer.design import design
+from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import gaussian, laplace
-from leastnoise.plots import batch_comparison, comparison, density
+from leastnoise.laws.sphere import sphere
+from leastnoise.plots import batch_comparison, comparison, density, recognised_members
 from leastnoise.plots.style import OURS, Sheet, power_of_ten
 
 SIGMA, DELTA, ANSWERS = 8.0, 1e-6, 10
@@ -36,9 +41,28 @@ def batches() -> Sheet:
     return sheet
 
 
+def recognised() -> Sheet:
+    """Ten answers together at ε = 1: what an attacker can do with three laws of that guarantee."""
+    best = design(delta=DELTA, epsilon=1.0, batch=ANSWERS)
+    # One Gaussian number with the curve of all ten, and the sphere of the same guarantee.
+    laws: dict[str, Noise] = {"Gaussian": gaussian(1.0 / gaussian_mu_of(1.0, DELTA))}
+    round_law = partial(sphere, batch=ANSWERS)
+    sigma = least_sigma(round_law, 1.0, (1.0, 50.0), sensitivity=1.0, delta=DELTA, draws=1)
+    if sigma is not None:
+        laws["sphere"] = round_law(sigma)
+    sheet = Sheet(1, 1, 6.8, 4.4)
+    recognised_members({**laws, OURS: best.noise}, delta=DELTA, ax=sheet.axes[0])
+    sheet.axes[0].set_title(f"ten answers together, ε = 1 at δ = {power_of_ten(DELTA)}")
+    return sheet
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, sheet in (("law-vs-rivals", law_and_rivals()), ("batch", batches())):
+    for name, sheet in (
+        ("law-vs-rivals", law_and_rivals()),
+        ("batch", batches()),
+        ("recognised", recognised()),
+    ):
         sheet.save(folder / f"{name}.png")
         sheet.save(folder / f"{name}.svg")
 
