@@ -758,6 +758,73 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
+        "accountant/curve.py",
+        "accountant/test_curve.py",
+        (
+            "share = np.clip(-np.expm1(np.minimum(epsilon - right, 0.0)) / width, 0.0, 1.0)",
+            "share = np.clip((right - epsilon) / np.maximum(right - left, 1e-9), 0, 1) ** 1.3",
+            "delta between nodes is below the chord",
+        ),
+        (
+            "return np.asarray(np.minimum(forth, back)",
+            "return np.asarray(np.maximum(forth, back)",
+            "of two orders the attacker is given the worse",
+        ),
+        (
+            "below = (flat + fall * back.upper[:0:-1]) * (1.0 + _ROUNDING)",
+            "below = (flat + fall * forth.upper[:0:-1]) * (1.0 + _ROUNDING)",
+            "an asymmetric pair is taken for a symmetric one",
+        ),
+        (
+            "gained = p * float(self.delta(math.log1p(-p) - math.log(p)))",
+            "gained = p * float(self.delta(math.log(p) - math.log1p(-p)))",
+            "the prior counts the wrong way",
+        ),
+        (
+            "if upper[-1] > 0.0:  # some event has no bound on its odds",
+            "if upper[-1] > 1.0:",
+            "noise that ends passes for Gaussian noise",
+        ),
+        (
+            "share = -np.expm1(way.nodes[below] - math.log(odds))",
+            "share = 1.0",
+            "odds rise more often than is said",
+        ),
+    ),
+    *_in(
+        "accountant/at_nodes.py",
+        "accountant/test_curve.py",
+        (
+            "return np.asarray(finite + (self.releases.infinite + lost), dtype=np.float64)",
+            "return np.asarray(finite, dtype=np.float64)",
+            "what is revealed outright is left out",
+        ),
+        (
+            "found = np.asarray(loss.profile(nodes), dtype=np.float64)",
+            "found = np.asarray(loss.profile(nodes + 1e-3), dtype=np.float64)",
+            "the curve is that of a smaller epsilon",
+        ),
+    ),
+    *_in(
+        "accountant/zcdp.py",
+        "accountant/test_curve.py",
+        (
+            "rho = 0.5 * math.fsum(normal)",
+            "rho = 0.25 * math.fsum(normal)",
+            "rho of Gaussian noise is half of what it is",
+        ),
+        (
+            "return max(-cells[0][0], beyond)",
+            "return 0.98 * attained",
+            "rho is below what an order attains",
+        ),
+        (
+            "if spare < 0.0:",
+            "if spare < -1.0:",
+            "infinite losses are set apart beyond what was allowed",
+        ),
+    ),
+    *_in(
         "accountant/renyi.py",
         "accountant/test_renyi.py accountant/test_edges.py",
         (

@@ -41,7 +41,7 @@ def test_the_gaussian_noise_that_is_compared_with_has_the_same_guarantee(epsilon
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-2, 0.5])
 def test_what_is_allowed_is_attained_by_some_pair(epsilon, delta):
-    """Randomised response with a share δ told outright is (ε, δ)-private, and has that advantage."""
+    """Randomised response with a share δ told outright is (ε, δ)-private, with that advantage."""
     told = math.exp(epsilon) / (1.0 + math.exp(epsilon))
     attained = delta + (1.0 - delta) * (2.0 * told - 1.0)
     assert allowed_advantage(epsilon, delta) == pytest.approx(min(attained, 1.0), rel=1e-12)

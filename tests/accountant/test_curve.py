@@ -188,16 +188,24 @@ def test_some_attacker_is_as_good_as_the_other_bound_says(seed):
 # Composition
 
 
+def ended() -> TableLoss:
+    """Many losses, and a person revealed outright with probability 1e-5."""
+    losses = np.linspace(-0.4, 0.4, 400)
+    weights = np.exp(0.5 * losses - 20.0 * losses**2)
+    return TableLoss(losses, np.log(weights / weights.sum() * (1.0 - 1e-5)), 1e-5)
+
+
 @pytest.mark.parametrize(
     "loss",
     [
+        PrivacyLoss(((ended(), 10),)),
         PrivacyLoss.of(laplace(3.0)).compose(10),
         PrivacyLoss.of(discrete_laplace(2.0)).compose(7),
         PrivacyLoss.of(discrete_gaussian(5.0)).compose(4),
         PrivacyLoss.of(laplace(4.0)).compose(PrivacyLoss.of(gaussian(6.0)).compose(3)),
         PrivacyLoss.of(cube(9.0, 5)).compose(3),
     ],
-    ids=["laplace", "discrete laplace", "discrete gaussian", "mixed", "joint"],
+    ids=["ended", "laplace", "discrete laplace", "discrete gaussian", "mixed", "joint"],
 )
 def test_composed_curves_agree_with_the_judge_at_every_place(loss):
     """Between the judge's own bounds, whether at a node or between two; the curve may be looser."""
@@ -210,6 +218,7 @@ def test_composed_curves_agree_with_the_judge_at_every_place(loss):
             assert mine.upper <= judged.upper * 1.02
             assert mine.lower >= judged.lower * 0.6
     assert np.all(np.diff(curve.forth.upper) <= 0.0)
+    assert float(curve.delta(50.0)) >= loss.delta_bounds(50.0).lower
     assert curve.advantage == pytest.approx(loss.delta(0.0), rel=1e-3)
 
 

@@ -156,7 +156,8 @@ class PrivacyCurve:
             0.74
         """
         rates = _rates("fpr", fpr)
-        return np.minimum(*(way.tradeoff(rates) for way in self._ways))
+        forth, back = (way.tradeoff(rates) for way in self._ways)
+        return np.asarray(np.minimum(forth, back), dtype=np.float64)
 
     def tradeoff_bounds(self, fpr: float) -> Bounds:
         """The least rate of false negatives between two certified bounds: no attacker misses fewer
