@@ -276,8 +276,10 @@ def test_bounds_next_to_the_largest_loss(scale, d, step, s, epsilon):
     ("d", "a"),
     [
         (3, 500.0),
-        *(pytest.param(*one, marks=pytest.mark.long) for one in ((4, 900.0), (5, 4000.0))),
-        (10, 9000.0),
+        *(
+            pytest.param(*one, marks=pytest.mark.long)
+            for one in ((4, 900.0), (5, 4000.0), (10, 9000.0))
+        ),
     ],
 )
 def test_few_answers_and_huge_losses(d, a):

@@ -106,7 +106,13 @@ PLANS = {
 }
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name == "tiny epsilon" else [])
+        for name in PLANS
+    ],
+)
 def test_within_the_budget_and_never_worse_than_gaussian(name):
     relation, statistics, epsilon, delta, unit = PLANS[name]
     made = mechanism(Plan(name, None, relation, statistics, epsilon, delta, **unit))

@@ -41,7 +41,13 @@ def quick():
     return get
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name in ("fig4", "fig6", "fig7") else [])
+        for name in NAMES
+    ],
+)
 def test_quick_form(name, quick, tmp_path):
     record = quick(name)
     assert record["name"] == name

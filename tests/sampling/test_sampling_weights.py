@@ -249,7 +249,7 @@ def exact_delta(law: LatticeNoise, shift: int, releases: int, epsilon: float) ->
     [
         (discrete_gaussian(8.0), 1),
         (discrete_gaussian(2.0), 2),
-        (discrete_laplace(1.0), 3),
+        pytest.param(discrete_laplace(1.0), 3, marks=pytest.mark.long),
         (cube(3.0, 2, domain="integer"), 1),
     ],
     ids=["gaussian once", "gaussian twice", "laplace three times", "two answers"],
