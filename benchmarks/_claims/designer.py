@@ -64,6 +64,14 @@ DESIGNER: tuple[Claim | Limit, ...] = (
         ("several releases",),
     ),
     Claim(
+        "designer.tight",
+        "_FEW",
+        4,
+        "descent from the staircase too takes as long again and gains 1e-4 of ε at most",
+        (1_000_000,),
+        ("five releases",),
+    ),
+    Claim(
         "designer.search",
         "_PRODUCT_CHANCE",
         0.8,

@@ -203,8 +203,8 @@ SETTINGS: dict[str, tuple[Case, ...]] = {
         design(delta=1e-6, sigma=8.0, compositions=5),
         design(delta=1e-3, sigma=1.0, compositions=3),
         design(delta=1e-6, sigma=50.0, compositions=3),
-        design(delta=1e-6, sigma=10.0, compositions=5),
     ),
+    "five releases": (design(delta=1e-6, sigma=10.0, compositions=5),),
     "two releases": (design(delta=1e-2, sigma=2.0, compositions=2),),
     "few releases": (
         design(delta=1e-3, sigma=3.0, compositions=2),

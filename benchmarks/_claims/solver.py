@@ -267,7 +267,7 @@ DESCENT = (
         "solver.descent",
         "_LONG",
         0.3,
-        "a step that had to be cut is cut to its best length: five releases gain 1.3e-4",
+        "a step that had to be cut is cut to its best length: five releases gain 6e-4",
         (0.0,),
         ("several releases",),
     ),

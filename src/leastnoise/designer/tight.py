@@ -26,7 +26,8 @@ _STEPPED = 15.0  # order times the least pure loss from which a law is a stairca
 _STEPLESS = 4.0  # and up to which it has none to speak of
 # A smooth law this far above the staircase was never seen to overtake it by descent,
 _SMOOTH_CHANCE = 1.02
-_STEPPED_CHANCE = 1.01  # nor a staircase this far above a smooth law
+_STEPPED_CHANCE = 1.01  # nor a staircase this far above a smooth law,
+_FEW = 4  # nor by descent from it, where both were tried, with more releases than this
 # a sensitivity that a smooth law is looked for with: with more the staircase is best, but for many
 # releases
 _MOST_BINS = 200
@@ -178,6 +179,8 @@ def _promising(
     if smooth is not None and smooth.epsilon < _SMOOTH_CHANCE * stairs.epsilon:
         pure_loss = stairs.optimum.divergence
         chances.append(lambda: _descended_from_below(smooth, asked, pure_loss))
+    if chances and asked.compositions > _FEW:
+        return chances
     if smooth is None or stairs.epsilon < _STEPPED_CHANCE * smooth.epsilon:
         chances.append(lambda: descended(stairs, asked))
     return chances
