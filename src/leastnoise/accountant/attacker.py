@@ -18,6 +18,7 @@ from leastnoise.accountant.curve import PrivacyCurve
 from leastnoise.losses.gaussian import GaussianLoss
 
 FALSE_ALARMS = 0.01
+FEW_POINTS = 60  # of a curve of which two numbers are shown
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from leastnoise.accountant.attacker import Attacker, about, attacker_of, per_cent
+from leastnoise.accountant.attacker import FEW_POINTS, Attacker, about, attacker_of, per_cent
 from leastnoise.accountant.curve import POINTS, PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.artefact import Artefact, certify
@@ -24,7 +24,6 @@ from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.text.html import bars_svg, facts, side_by_side
 from leastnoise.text.numbers import above, below
 
-_FEW_POINTS = 60  # of a curve of which two numbers are shown
 OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
 # Rivals that put independent noise on each answer, and our own of that kind.
@@ -172,7 +171,7 @@ class Design:
     @cached_property
     def attacker(self) -> Attacker:
         """What an attacker can do with all releases, beside Gaussian noise of the same ε and δ."""
-        return attacker_of(self.curve(points=_FEW_POINTS), self.epsilon, self.delta)
+        return attacker_of(self.curve(points=FEW_POINTS), self.epsilon, self.delta)
 
     def changes_of(self, noise: Noise) -> Changes:
         """Which vectors of changes one draw of a law for this batch is judged for.
