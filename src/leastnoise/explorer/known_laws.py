@@ -17,9 +17,9 @@ from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import cube, discrete_gaussian, discrete_laplace, gaussian, laplace
 from leastnoise.laws.correlated import correlated
+from leastnoise.laws.exponential import range_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.laws.norm import range_law
 
 # Sensitivities: where the standard deviation of a law is looked for, on the line and on the
 # integers, on which the law for ε = 50 is 0 but for one draw in 1e21.

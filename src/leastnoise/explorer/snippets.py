@@ -14,7 +14,7 @@ from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.text.numbers import rounded_up
 
-_MODULES = {"LiftedNoise": "leastnoise.laws.lifted", "range_law": "leastnoise.laws.norm"}
+_MODULES = {"LiftedNoise": "leastnoise.laws.lifted", "range_law": "leastnoise.laws.exponential"}
 _LEAST_EPSILON = 0.001  # of a plan, as small as the page takes
 _PLACES = 1000  # of the plan's value lattice in one sensitivity
 
