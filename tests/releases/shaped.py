@@ -9,8 +9,10 @@ for any signs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +34,10 @@ class Case:
     """A real table, the sums that are asked for, and the true ones by statistic and group."""
 
     title: str
-    table: object
+    table: Any
     sums: dict[str, tuple[float, float]]  # upper bound and pitch by column; missing values are 0
-    persons: dict[str, object]
-    group_by: dict[str, tuple[int, ...]] | None = None
+    persons: dict[str, Any]
+    group_by: Any = None  # the values of one column
 
     def plan(self, *, any_signs: bool) -> Plan:
         asked = tuple(
@@ -80,7 +82,7 @@ class Measured:
     gaussian: float  # standard deviation of the best Gaussian noise for the same changes
 
 
-def cases() -> dict[str, object]:
+def cases() -> dict[str, Callable[[], Case]]:
     """By name, a function that makes the case or skips where its table is not there."""
     return {
         "heart": lambda: Case(
