@@ -28,7 +28,7 @@ HEART_COLUMNS = (
 
 # Bounds for tests and benchmarks: plausible ranges, not computed from the tables. (lower, upper,
 # pitch)
-BOUNDS = {
+BOUNDS: dict[str, dict[str, tuple[float, float, float]]] = {
     "breast_cancer": {
         "mean radius": (5, 30, 0.01),
         "mean texture": (5, 40, 0.01),
