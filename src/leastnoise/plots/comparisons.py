@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.compare import ComparedLaw
 from leastnoise.designer.design import design
-from leastnoise.designer.result import OPTIMISED_PRODUCT
+from leastnoise.designer.result import OPTIMISED_PRODUCT, Design
 from leastnoise.errors import InvalidParameterError
 from leastnoise.plots import style
 from leastnoise.text.numbers import below
@@ -125,39 +125,53 @@ def batch_comparison(
     each: dict[str, Any] = {"delta": delta, "sigma": sigma}
     each |= {"sensitivity": sensitivity, "domain": domain}
     found = [design(batch=size, changes=changes, **each) for size in batches]
-    touched = [best.touched for best in found]
-    alone = None
-    if found[0].changes.ranges_of(found[0].batch) is not None:
-        alone = [design(compositions=size, **each).epsilon for size in touched]
-    gaussian = "Gaussian" if domain == "real" else "discrete Gaussian"
-    names = gaussian, "correlated Gaussian"
-    least = [min(best.rivals[name] for name in names if name in best.rivals) for best in found]
-    is_correlated = any(names[1] in best.rivals for best in found)
+    each_gaussian = "Gaussian" if domain == "real" else "discrete Gaussian"
+    known = [_best_gaussian(best, each_gaussian) for best in found]
+    is_correlated = found[-1].changes.is_one_sided
+    is_length = found[0].changes.ranges_of(found[0].batch) is None
     batch_lines(
         ax,
         list(batches),
-        gaussian=[best.rivals[gaussian] for best in found],
-        correlated=least if is_correlated else None,
-        one_by_one=alone,
+        gaussian=[best.rivals[each_gaussian] for best in found],
+        correlated=known if is_correlated else None,
+        one_by_one=None if is_length else _one_by_one(found, each),
         joint=[best.epsilon for best in found],
     )
-    for best, known in zip(found, least, strict=True):
-        if best.batch >= 5:  # fewer crowd at the origin
-            saved = f"−{100 * (1.0 - best.epsilon / known):.0f} %"
-            is_last = best.batch == max(batches)  # which would leave the frame
-            beside = ((-2, -15), "center") if is_last else ((4, -13), "left")
-            look = {"textcoords": "offset points", "fontsize": 8}
-            at = best.batch, best.epsilon
-            ax.annotate(saved, at, xytext=beside[0], ha=beside[1], **look)
-    if max(touched) < max(batches) or alone is None:  # lines that are level meet the legend
-        ax.set_ylim(0.0, 1.6 * ax.get_ylim()[1])
-    note = f"in %: ε against {'correlated ' if is_correlated else ''}Gaussian noise"
-    ax.text(0.98, 0.03, note, transform=ax.transAxes, ha="right", fontsize=8)
+    _write_savings(ax, found, known)
+    if is_length or found[-1].touched < found[-1].batch:
+        ax.set_ylim(0.0, 1.6 * ax.get_ylim()[1])  # lines that are level would meet the legend
     title = f"noise of σ = {sigma:g} on every answer, sensitivity {below(sensitivity, 6)}"
-    ax.set_title(title + style.moved_in_words(BOX if changes is None else changes), wrap=True)
+    ax.set_title(title + style.moved_in_words(changes or BOX), wrap=True)
     ax.set(xlabel="answers released together", xlim=(0.0, 1.08 * max(batches)))
     ax.set_ylabel(f"ε at δ = {style.power_of_ten(delta)}")
     return ax
+
+
+def _one_by_one(found: Sequence[Design], use: Mapping[str, Any]) -> list[float]:
+    """ε of our own noise on each answer alone, of which a person is seen in some."""
+    return [design(compositions=best.touched, **use).epsilon for best in found]
+
+
+def _best_gaussian(best: Design, independent: str) -> float:
+    """ε of the best Gaussian noise at the σ of a design."""
+    own = best.rivals[independent]
+    return min(own, best.rivals.get("correlated Gaussian", own))
+
+
+def _write_savings(ax: Any, found: Sequence[Design], known: Sequence[float]) -> None:
+    """Beside each design, how much less its ε is than that of the Gaussian noise."""
+    last = max(best.batch for best in found)
+    for best, gaussian in zip(found, known, strict=True):
+        if best.batch < 5:  # fewer crowd at the origin
+            continue
+        saved = f"−{100 * (1.0 - best.epsilon / gaussian):.0f} %"
+        # the last would leave the frame
+        place, ha = ((-2, -15), "center") if best.batch == last else ((4, -13), "left")
+        look = {"textcoords": "offset points", "fontsize": 8, "ha": ha}
+        ax.annotate(saved, (best.batch, best.epsilon), xytext=place, **look)
+    kind = "correlated Gaussian" if found[-1].changes.is_one_sided else "Gaussian"
+    note = f"in %: ε against {kind} noise"
+    ax.text(0.98, 0.03, note, transform=ax.transAxes, ha="right", fontsize=8)
 
 
 def batch_lines(
