@@ -143,6 +143,7 @@ def batch_comparison(
     title = f"noise of σ = {sigma:g} on every answer, sensitivity {below(sensitivity, 6)}"
     ax.set_title(title + style.moved_in_words(changes or BOX), wrap=True)
     ax.set(xlabel="answers released together", xlim=(0.0, 1.08 * max(batches)))
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel(f"ε at δ = {style.power_of_ten(delta)}")
     return ax
 
