@@ -40,6 +40,18 @@ def probabilities(law: NormNoise) -> dict[tuple[int, ...], float]:
     return {x: float(h[r]) for x, r in points.items()}
 
 
+def smeared(p: dict[tuple[int, ...], float], places: int) -> dict[tuple[int, ...], float]:
+    """The same law with each point spread over so many places of its bin, in every direction."""
+    dimension = len(next(iter(p)))
+    within = list(itertools.product(range(places), repeat=dimension))
+    share = 1.0 / len(within)
+    return {
+        tuple(places * x + u for x, u in zip(point, inner, strict=True)): share * mass
+        for point, mass in p.items()
+        for inner in within
+    }
+
+
 def delta(p: dict[tuple[int, ...], float], shift: tuple[int, ...], epsilon: float) -> float:
     """Σ_x (P(x) − e^ε·P(x − v))_+."""
     moved = (

@@ -8,15 +8,25 @@ import numpy as np
 import pytest
 
 import reference_norms as reference
-from leastnoise import Box, OneSided, PrivacyLoss, UnsupportedError
+from leastnoise import (
+    Box,
+    InvalidParameterError,
+    OneSided,
+    PrivacyLoss,
+    UnsupportedError,
+    exact,
+)
 from leastnoise.lattice.bodies import overlap
-from leastnoise.laws.norm import NormNoise, body_of, law_of_scale
+from leastnoise.lattice.steps import step_of
+from leastnoise.laws.exponential import law_of_scale, range_law
+from leastnoise.laws.norm import NormNoise, body_of
 from leastnoise.losses.worst import WorstOf
 
 EPSILONS = (0.0, 0.2, 0.7, 1.3, 2.5, 6.0)
 LASTS = {2: 6, 3: 4, 4: 3}
 PROFILES = tuple(reference.profiles(0, 1))
 RANGES = [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (4, 1), (4, 2)]
+REAL = [("range", 2, 2, 2), ("range", 3, 3, 1), ("touched", 2, 1, 2), ("count", 3, 2, 1)]
 CAPPED = [(2, 1), (3, 1), (3, 2), (3, 3), (4, 2), (4, 3)]
 
 
@@ -208,3 +218,76 @@ def test_the_loss_at_any_distance_is_that_of_whole_steps():
     assert law.loss_at(Fraction(3, 2)) == law.loss(2.0)
     with pytest.raises(UnsupportedError):
         law_of_scale(body_of("range", 3, 3), 2.0).loss_at(Fraction(1))
+
+
+# --- on the real line ----------------------------------------------------------------------------
+
+
+def on_the_line(law, step=1.0):
+    return NormNoise(law.body, law.shell_masses, law.tail_ratio, step, "real")
+
+
+@pytest.mark.portable
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("name", "d", "k", "m"), REAL)
+def test_no_shift_by_parts_of_a_step_is_above_the_judge(name, d, k, m, profile):
+    """Every shift by whole parts of a step, of at most k answers and m steps."""
+    places = 3 if d == 2 else 2
+    log_h = reference.profiles(d, 3)[profile]
+    law = on_the_line(NormNoise.from_log_weights(body_of(name, d, k), log_h))
+    two_sided = name == "touched"
+    changes = Box(touched=k) if two_sided else OneSided(touched=k)
+    shifts = (reference.two_sided_shifts if two_sided else reference.one_sided_shifts)(
+        d, m * places, k
+    )
+    p, shifts = reference.smeared(reference.probabilities(law), places), list(shifts)
+    loss, whole = law.loss(m, changes), [v for v in shifts if all(x % places == 0 for x in v)]
+    for epsilon in (0.0, 0.7, 2.5):
+        listed = [reference.delta(p, v, epsilon) for v in shifts]
+        assert max(listed) <= float(loss.profile(epsilon)) * (1 + 1e-12)
+        at_whole = max(reference.delta(p, v, epsilon) for v in whole)
+        assert max(listed) == pytest.approx(at_whole, rel=1e-12, abs=1e-15)
+        if name == "range":
+            assert max(listed) == pytest.approx(float(loss.profile(epsilon)), rel=1e-9, abs=1e-13)
+
+
+def test_between_whole_shifts_delta_is_a_mixture_of_theirs():
+    """docs/mathematics.md#norms-on-the-real-line: linear in each entry of the shift."""
+    law = on_the_line(ended("count", 2, 1, "random"))
+    points = reference.probabilities(law)
+    p = reference.smeared(points, 4)
+    for epsilon in (0.0, 0.5, 1.5):
+        corners = {
+            v: reference.delta(points, v, epsilon) for v in itertools.product((0, 1), repeat=2)
+        }
+        for a, b in itertools.product(range(5), repeat=2):
+            x, y = a / 4, b / 4
+            mixed = (1 - x) * (1 - y) * corners[0, 0] + x * (1 - y) * corners[1, 0]
+            mixed += (1 - x) * y * corners[0, 1] + x * y * corners[1, 1]
+            assert reference.delta(p, (a, b), epsilon) == pytest.approx(mixed, rel=1e-12)
+
+
+def test_real_and_whole_numbers_are_judged_alike():
+    for name, changes in (("range", OneSided()), ("count", OneSided(touched=2))):
+        law = ended(name, 3, 3 if name == "range" else 2, "random")
+        real = on_the_line(law, step_of(0.3, 2))
+        for epsilon in EPSILONS:
+            loss = float(real.loss(0.3, changes).profile(epsilon))
+            assert loss == float(law.loss(2.0, changes).profile(epsilon))
+        with pytest.raises(InvalidParameterError, match="step"):
+            real.loss(0.4, changes)
+    every = on_the_line(ended("touched", 3, 3, "random"), 0.25)
+    for distance in (Fraction(1, 10), Fraction(1, 4)):
+        assert every.loss_at(distance) is every.loss(0.25, Box())
+    assert every.loss_at(Fraction(26, 100)) is every.loss(0.5, Box())
+
+
+def test_releases_of_integer_weights_have_the_epsilon_of_the_law():
+    """Rounding moves the few losses of a staircase by 1e-10; a grid that splits them is 2e-5 of ε
+    above, more than `exact` allows."""
+    for made in (range_law(9.156, 5), range_law(9.16, 5, domain="real")):
+        before = PrivacyLoss.of(made, 1.0, OneSided()).compose(3).epsilon(1e-6)
+        drawn = exact(made, delta=1e-6, compositions=3)
+        after = PrivacyLoss.of(drawn, 1.0, OneSided()).compose(3).epsilon_bounds(1e-6)
+        assert after.upper == pytest.approx(before, rel=1e-6)
+        assert after.lower == pytest.approx(before, rel=1e-5)

@@ -20,7 +20,7 @@ LENGTH = "by a vector of length at most 2 sensitivities"
 SOME = "at most 30 of the 60 answers up or down"
 # For each space: the options, the space, the kind of law that serves it best, the condition.
 SPACES = {
-    "lifted": (["--batch", "10", "--changes", "one-sided"], OneSided(), "lifted", ONE_WAY),
+    "real range": (["--batch", "10", "--changes", "one-sided"], OneSided(), "norm", ONE_WAY),
     "correlated": (
         ["--batch", "40", "--changes", "one-sided"],
         OneSided(),
@@ -139,7 +139,7 @@ def test_a_law_is_judged_for_another_space_only_if_that_is_said(files):
     assert longer["epsilon"] > read_artefact(files / "length.json").guarantee.epsilon
     for option in (("--changes", "box"), ("--radius", 2), ("--touched", 2)):
         refused(
-            run("account", files / "lifted.json", "--delta", "1e-6", *option),
+            run("account", files / "real range.json", "--delta", "1e-6", *option),
             "all up or all down: give an artefact",
         )
     refused(run("account", files / "box.json", "--delta", "1e-6", "--radius", 2), "--radius")
@@ -193,7 +193,7 @@ def test_a_comparison_is_for_the_space_that_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("name", "answers"), [("lifted", 10), ("range", 10), ("whole", 40), ("length", 20)]
+    ("name", "answers"), [("real range", 10), ("range", 10), ("whole", 40), ("length", 20)]
 )
 def test_perturb_says_the_condition_and_the_ledger_keeps_it(files, book, name, answers):
     _, space, _, condition = SPACES[name]
@@ -219,7 +219,7 @@ def test_perturb_says_the_condition_and_the_ledger_keeps_it(files, book, name, a
 
 
 def test_a_one_sided_law_is_not_spent_for_persons_who_are_replaced(files, book):
-    ten, path = "7\n" * 10, files / "lifted.json"
+    ten, path = "7\n" * 10, files / "real range.json"
     paid = ("--ledger", book, "--dataset", "clinic", "--relation", "replace")
     refused(run("perturb", path, *paid, typed=ten), "--relation replace to be add/remove")
     spend = ("ledger", "spend", book, "clinic", path, "--plan", "x")
@@ -243,7 +243,7 @@ def test_a_one_sided_law_is_not_spent_for_persons_who_are_replaced(files, book):
 def test_a_one_sided_law_is_refused_where_persons_are_replaced_already(files, book):
     box = ("ledger", "spend", book, "clinic", files / "box.json", "--plan", "y")
     assert run(*box, "--relation", "replace").exit_code == 0
-    spend = ("ledger", "spend", book, "clinic", files / "lifted.json", "--plan", "x")
+    spend = ("ledger", "spend", book, "clinic", files / "real range.json", "--plan", "x")
     later = run(*spend)
     assert later.exit_code == 2
     assert "do not add up" in later.stderr
@@ -251,7 +251,7 @@ def test_a_one_sided_law_is_refused_where_persons_are_replaced_already(files, bo
     assert preview.exit_code == 1
     assert "REFUSED" in preview.stdout
     paid = ("--ledger", book, "--dataset", "clinic")
-    done = run("perturb", files / "lifted.json", *paid, typed="7\n" * 10)
+    done = run("perturb", files / "real range.json", *paid, typed="7\n" * 10)
     assert done.exit_code == 2
     assert done.stdout == ""
 
@@ -281,7 +281,7 @@ def edited(path: Path, target: Path, changes: object, *, sealed: bool, **guarant
         ("box", Box(2).describe()),
         ("touched", Box(5).describe()),
         ("touched", None),
-        ("lifted", None),
+        ("real range", None),
         ("correlated", OneSided(3).describe()),
         ("length", Euclidean(1.0).describe()),
     ],
@@ -305,10 +305,10 @@ def test_an_edited_space_is_noticed(files, tmp_path, name, changes):
         ("correlated", OneSided(3).describe()),
         ("length", Euclidean(1.0).describe()),
         ("length", Euclidean(4.0).describe()),
-        ("lifted", None),
-        ("lifted", Box(2).describe()),
-        ("lifted", Euclidean(0.1).describe()),
-        ("lifted", {"kind": "one-sided", "ranges": [[-1, 1]] * 10}),
+        ("real range", None),
+        ("real range", Box(2).describe()),
+        ("real range", Euclidean(0.1).describe()),
+        ("real range", {"kind": "one-sided", "ranges": [[-1, 1]] * 10}),
         ("range", None),
         ("range", Euclidean(0.1).describe()),
         ("box", Euclidean(0.1).describe()),
@@ -373,7 +373,7 @@ def test_a_smaller_space_at_its_own_epsilon_holds(files, tmp_path):
     ids=str,
 )
 def test_a_space_that_is_none_is_one_sentence(files, tmp_path, book, changes):
-    path = edited(files / "lifted.json", tmp_path / "noise.json", changes, sealed=True)
+    path = edited(files / "real range.json", tmp_path / "noise.json", changes, sealed=True)
     for asked in (
         ("account", path, "--delta", "1e-6"),
         ("perturb", path),
@@ -430,8 +430,8 @@ def test_an_unknown_space_is_refused(word):
 
 def test_some_answers_all_the_same_way():
     """Independent noise is best, which needs no condition but how many are touched."""
-    options = ("--batch", "10", "--changes", "one-sided", "--touched", "2")
+    options = ("--batch", "100", "--changes", "one-sided", "--touched", "2")
     found = printed("design", "--delta", "1e-6", "--sigma", "8", *options)
     assert found["changes"] == OneSided(2).describe()
     assert found["uses"] == 2
-    assert found["epsilon"] == design(delta=1e-6, sigma=8.0, batch=10, touched=2).epsilon
+    assert found["epsilon"] == design(delta=1e-6, sigma=8.0, batch=100, touched=2).epsilon

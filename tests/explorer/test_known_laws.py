@@ -20,7 +20,8 @@ SETTINGS = {
     "cube": PageSetting(1.0, None, 1e-6, 5, True, 2.0, "real"),
     "discrete Gaussian": PageSetting(1.0, None, 1e-6, 100, False, 3.0, "integer"),
     "discrete Laplace": PageSetting(1.0, None, 1e-6, 1, False, 200.0, "integer"),
-    "lifted cube": PageSetting(1.0, None, 1e-6, 10, True, 2.0, "real", one_way=True),
+    "lifted cube": PageSetting(1.0, None, 1e-9, 30, True, 2.0, "real", one_way=True),
+    "range, real": PageSetting(1.0, None, 1e-6, 10, True, 2.0, "real", one_way=True),
     "range": PageSetting(1.0, None, 1e-6, 10, True, 1.0, "integer", one_way=True),
     "correlated sphere": PageSetting(1.0, None, 1e-6, 40, True, 3.0, "integer", one_way=True),
 }
@@ -29,7 +30,7 @@ SETTINGS = {
 @pytest.fixture(params=SETTINGS, scope="module")
 def found(request):
     answer, study = tasks.known_study(SETTINGS[request.param], "It took too long.", True)
-    assert study.design.origin == request.param
+    assert study.design.origin == request.param.removesuffix(", real")
     return answer, study
 
 
@@ -40,7 +41,8 @@ def test_the_answer_is_that_of_the_law_shown(found):
     assert 0.998 < answer["epsilon"] <= 1.0
     assert answer["epsilon_lower"] <= answer["epsilon"]
     assert answer["notice"].startswith(f"It took too long. Shown is {study.design.origin} noise")
-    assert answer["command"].startswith("leastnoise design --delta 1e-06 --epsilon 1")
+    delta = study.setting.delta
+    assert answer["command"].startswith(f"leastnoise design --delta {delta} --epsilon 1")
 
 
 def test_the_file_is_verified_and_keeps_the_guarantee(found, tmp_path):
@@ -51,7 +53,7 @@ def test_the_file_is_verified_and_keeps_the_guarantee(found, tmp_path):
     assert result.output.splitlines()[-1] == "verified"
     guarantee = json.loads(path.read_text(encoding="utf-8"))["content"]["guarantee"]
     assert guarantee["epsilon"] <= 1.0
-    assert guarantee["delta"] == 1e-6
+    assert guarantee["delta"] == study.setting.delta
 
 
 def test_the_code_makes_the_law_that_is_shown(found, capsys):

@@ -22,8 +22,8 @@ from leastnoise import (
 from leastnoise.artefact import certify, write_artefact
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.schemas import NAMES, schema
+from leastnoise.laws.exponential import count_law, range_law, touched_law
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.laws.norm import count_law, range_law, touched_law
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="jsonschema is not installed: pip install 'leastnoise[interop]'"
@@ -55,6 +55,7 @@ def test_unknown_schema():
         discrete_laplace(3.0),
         exact(cube(3.0, 4), delta=1e-6),
         range_law(3.0, 4),
+        range_law(3.0, 4, domain="real"),
         exact(count_law(3.0, 4, 2), delta=1e-6),
     ],
     ids=lambda noise: repr(noise)[:40],
@@ -71,6 +72,20 @@ def test_saved_laws(noise, tmp_path):
     ):
         with pytest.raises(jsonschema.ValidationError):
             check("noise", {**content, **change})
+
+
+def test_a_norm_on_the_real_line_has_a_step():
+    described = exact(count_law(3.0, 4, 2, domain="real"), delta=1e-6).describe_drawn()
+    whole = schema("artefact")
+    law_alone = whole["properties"]["content"]["properties"]["law"]
+    alone = jsonschema.Draft202012Validator({**law_alone, "$defs": whole["$defs"]})
+    alone.validate(described)
+    for change in ({"domain": "integer"}, {"step": 0}, {"pitch": "-1"}):
+        with pytest.raises(jsonschema.ValidationError):
+            alone.validate({**described, **change})
+    for left_out in ("step", "domain"):
+        with pytest.raises(jsonschema.ValidationError):
+            alone.validate({name: each for name, each in described.items() if name != left_out})
 
 
 @pytest.mark.parametrize("law", [range_law(3.0, 4), touched_law(3.0, 4, 2), count_law(3.0, 4, 2)])

@@ -20,14 +20,14 @@ from leastnoise import (
     cube,
     exact,
 )
-from leastnoise.laws.norm import (
-    NormNoise,
-    body_of,
+from leastnoise.laws.exponential import (
     count_law,
+    exponential_law,
     law_of_scale,
     range_law,
     touched_law,
 )
+from leastnoise.laws.norm import NormNoise, body_of
 from leastnoise.sampling.weights import integer_weights
 
 # variance of h_t ∝ e^(−t), to the digits given
@@ -358,3 +358,95 @@ def test_many_steps_of_a_sensitivity_are_judged_as_those_of_a_pure_law():
     assert many.lower == 0.0
     assert many.upper == pytest.approx(4.0 / 30.0, rel=1e-3)
     assert many.upper >= 4.0 / 3.0 * few.lower
+
+
+# --- on the real line ----------------------------------------------------------------------------
+
+
+REAL = {
+    "range": lambda sigma, s: range_law(sigma, 4, sensitivity=s, domain="real"),
+    "touched": lambda sigma, s: touched_law(sigma, 4, 2, sensitivity=s, domain="real"),
+    "count": lambda sigma, s: count_law(sigma, 4, 3, sensitivity=s, domain="real"),
+}
+
+
+@pytest.mark.parametrize("s", [1.0, 0.3, 1e6])
+@pytest.mark.parametrize("ratio", [0.02, 0.2, 0.6, 3.0, 47.0])
+@pytest.mark.parametrize("name", REAL)
+def test_a_real_law_has_its_standard_deviation_and_spans_its_sensitivity(name, ratio, s):
+    law = REAL[name](ratio * s, s)
+    assert law.std == pytest.approx(ratio * s, rel=1e-9)
+    assert (law.domain, law.dimension, law.radial) == ("real", 4, None)
+    assert PrivacyLoss.of(law, s, law.made_for).epsilon(1e-9) < 10.0 / ratio
+
+
+@pytest.mark.parametrize(("name", "d", "k"), SMALL)
+def test_a_real_answer_against_the_list(name, d, k):
+    """A point is spread over its bin: moments, tails and quantiles of one answer."""
+    whole, step = ended(name, d, k), 0.5
+    law = NormNoise(whole.body, whole.shell_masses, None, step, "real")
+    p = reference.probabilities(whole)
+    square = math.fsum(q * x[0] ** 2 for x, q in p.items())
+    product = math.fsum(q * x[0] * x[1] for x, q in p.items())
+    assert law.variance == pytest.approx(step**2 * (square + 1 / 12), rel=1e-12)
+    assert law.correlation == pytest.approx(product / (square + 1 / 12), abs=1e-12)
+    one = dict.fromkeys(range(-6, 7), 0.0)
+    for x, q in p.items():
+        one[x[0]] += q
+    for place in np.arange(-3.1, 3.2, 0.17):
+        share = {a: min(max(a + 0.5 - place / step, 0.0), 1.0) for a in one}
+        beyond = math.fsum(q * share[a] for a, q in one.items())
+        assert float(law.ccdf(place)) == pytest.approx(beyond, abs=1e-13)
+        here = math.floor(abs(place) / step + 0.5)
+        assert float(law.pdf(place)) == pytest.approx(one.get(here, 0.0) / step, abs=1e-13)
+    for u in (0.01, 0.2, 0.77, 0.999):
+        assert float(law.cdf(law.quantile(u))) == pytest.approx(u, abs=1e-12)
+    for c in ((1.0, -1.0), (1.0, 1.0), (2.0, 0.0), (0.5, -3.0)):
+        form = (*c, *(0.0,) * (d - 2))
+        rng = np.random.default_rng(5)
+        points = np.array(list(p))
+        drawn = points[rng.choice(len(points), 40_000, p=np.array(list(p.values())))]
+        sums = step * (drawn + rng.uniform(-0.5, 0.5, drawn.shape)) @ np.array(form)
+        assert law.variance_of(form) == pytest.approx(np.var(sums), rel=0.05)
+        for confidence in (0.5, 0.9):
+            within = np.mean(np.abs(sums) <= law.interval_of(form, confidence))
+            assert within >= confidence - 0.01
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 12.0])
+@pytest.mark.parametrize(
+    ("body", "closed_form"),
+    [(("range", 2, 2), 20 / 6), (("count", 10, 5), 21.476), (("touched", 10, 5), 34.336)],
+)
+def test_bins_are_stairs_that_need_less_than_the_exponential_density(body, closed_form, epsilon):
+    """The standard deviation of the exponential density of the same norm (Joseph & Yu 2023) is
+    enough for less than its ε."""
+    sigma = math.sqrt(closed_form) / epsilon
+    law = exponential_law(body_of(*body), sigma, domain="real")
+    found = PrivacyLoss.of(law, 1.0, law.made_for).epsilon(1e-12)
+    assert found < epsilon * (1.0 + 1e-4)
+    if epsilon >= 1.0:
+        assert found < 0.998 * epsilon
+
+
+def test_what_is_drawn_of_a_real_law_comes_back(tmp_path):
+    law = REAL["count"](3.0, 0.3)
+    drawn = exact(law, delta=1e-6, sensitivity=0.3)
+    content = drawn.describe_drawn()
+    assert (content["domain"], content["step"]) == ("real", law.step)
+    assert content["pitch"] == str(drawn.sampler().pitch)
+    assert Noise.from_drawn(json.loads(json.dumps(content))) == drawn
+    drawn.save(tmp_path / "law.json")
+    assert Noise.load(tmp_path / "law.json") == drawn
+    assert pickle.loads(pickle.dumps(drawn)) == drawn
+    assert drawn != NormNoise(drawn.body, drawn.shell_masses)
+    assert "step=0.3" in repr(drawn)
+    assert drawn._repr_html_()
+    wrong = (ValueError, KeyError, TypeError, InvalidParameterError, InvalidFileError)
+    for field, value in (("domain", "integer"), ("domain", "line"), ("step", 0), ("step", None)):
+        with pytest.raises(wrong):
+            Noise.from_drawn({**content, field: value})
+    with pytest.raises(InvalidParameterError, match="step"):
+        NormNoise(drawn.body, drawn.shell_masses, None, 0.3)
+    with pytest.raises(InvalidParameterError, match="domain"):
+        range_law(3.0, 4, domain="line")

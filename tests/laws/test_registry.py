@@ -20,8 +20,8 @@ from leastnoise import (
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice.radial import Radial
 from leastnoise.laws.base import LAWS
+from leastnoise.laws.exponential import count_law, range_law, touched_law
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.laws.norm import count_law, range_law, touched_law
 
 EXAMPLES = {
     "lattice": [
@@ -39,7 +39,12 @@ EXAMPLES = {
         correlated(3.0, 4, domain="integer"),
     ],
     "lifted": [LiftedNoise(cube(8.0, 4))],
-    "norm": [range_law(3.0, 4), touched_law(3.0, 4, 2), count_law(3.0, 4, 2)],
+    "norm": [
+        range_law(3.0, 4),
+        touched_law(3.0, 4, 2),
+        count_law(3.0, 4, 2),
+        count_law(3.0, 4, 2, domain="real"),
+    ],
 }
 ALL = [law for laws in EXAMPLES.values() for law in laws]
 

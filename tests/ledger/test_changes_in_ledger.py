@@ -5,12 +5,13 @@ import sqlite3
 
 import pytest
 
-from leastnoise import Box, LedgerError, OneSided, Spend, correlated, laplace, sphere
+from leastnoise import Box, Euclidean, LedgerError, OneSided, Spend, correlated, laplace, sphere
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.errors import InvalidParameterError, UnsupportedError
 from leastnoise.laws.classic import cube
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.ledger.ledger import Ledger
+from leastnoise.ledger.listing import _changes
 
 
 @pytest.fixture
@@ -34,6 +35,24 @@ def test_the_same_law_for_other_changes_is_another_cost(ledger):
     assert entry.epsilon_after == pytest.approx(together.epsilon(1e-6), rel=1e-9)
     assert {item.changes for item in entry.draws} == set(costs)
     assert ledger.check(every_entry=True).ok
+
+
+@pytest.mark.parametrize(
+    ("spaces", "words"),
+    [
+        ([Box()], ""),
+        ([Box(touched=2)], "changes of at most 2 answers"),
+        ([Box(touched=1)], "changes of at most 1 answer"),
+        ([OneSided()], "one-sided changes"),
+        ([OneSided(touched=3)], "one-sided changes of at most 3 answers"),
+        ([Euclidean(2.0), Box(), OneSided()], "euclidean changes and one-sided changes"),
+    ],
+)
+def test_the_list_says_what_a_release_is_for(ledger, spaces, words):
+    law = sphere(80.0, 10)
+    ledger.spend("clinic", [Spend(law, changes=space) for space in spaces], plan_hash="x")
+    (entry,) = ledger.entries("clinic")
+    assert _changes(entry) == words
 
 
 def test_a_law_for_one_sided_changes_is_not_spent_for_others(ledger):

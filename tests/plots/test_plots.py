@@ -498,7 +498,7 @@ def test_members_recognised_are_the_curves_own_bounds(ax):
     scope="module", params=[(10, OneSided()), (40, OneSided()), (20, Euclidean(2.0)), (60, Box(30))]
 )
 def fitted(request):
-    """Noise fitted to less than everything: lifted, correlated, and two spheres."""
+    """Noise fitted to less than everything: the range, correlated, and two spheres."""
     batch, changes = request.param
     return design(delta=DELTA, sigma=16.0, batch=batch, changes=changes)
 
@@ -555,11 +555,50 @@ def test_a_design_has_its_changes_already(best, ax):
             draw(best, changes=OneSided(), ax=ax)
 
 
+@pytest.mark.parametrize("changes", [OneSided(touched=2), Box(touched=2)])
+def test_sigma_by_epsilon_is_for_the_changes_given(changes, ax):
+    use = {"delta": DELTA, "batch": 4, "changes": changes}
+    found = lines(plots.sigma_by_epsilon(sigmas=[4.0], ax=ax, **use))
+    best = design(sigma=4.0, **use)
+    assert found["our design"][0] == pytest.approx([best.epsilon])
+    law = "count" if changes.is_one_sided else "touched"
+    assert found[law][0] == pytest.approx([best.rivals[law]])
+    assert "one person moves at most 2 answers" in ax.get_title()
+    assert ("all up or all down" in ax.get_title()) == changes.is_one_sided
+
+
+@pytest.mark.parametrize(
+    ("changes", "gaussian"), [(OneSided(touched=2), "correlated Gaussian"), (Box(2), "Gaussian")]
+)
+def test_batches_are_for_the_changes_given(changes, gaussian, ax):
+    found = lines(
+        plots.batch_comparison(delta=DELTA, sigma=8.0, batches=(2, 6), changes=changes, ax=ax)
+    )
+    made = [design(delta=DELTA, sigma=8.0, batch=d, changes=changes) for d in (2, 6)]
+    assert found["our design, all together"][1] == pytest.approx([each.epsilon for each in made])
+    alone = design(delta=DELTA, sigma=8.0, compositions=2).epsilon
+    assert found["our design, one by one"][1] == pytest.approx([alone, alone])
+    assert ("Gaussian noise, correlated" in found) == changes.is_one_sided
+    saved = 1.0 - made[1].epsilon / made[1].rivals[gaussian]
+    assert f"−{100 * saved:.0f} %" in [text.get_text() for text in ax.texts]
+    assert "at most 2 answers" in ax.get_title()
+
+
+def test_batches_of_a_length_have_no_line_for_one_by_one(ax):
+    use = {"delta": DELTA, "sigma": 8.0, "changes": Euclidean(2.0)}
+    found = lines(plots.batch_comparison(batches=(2, 5), ax=ax, **use))
+    assert set(found) == {"Gaussian noise on each", "our design, all together"}
+    assert "by at most 2 sensitivities in all" in ax.get_title()
+
+
 def test_the_laws_of_one_sided_changes_have_looks_of_their_own():
     names = (
         "correlated sphere",
         "correlated Gaussian",
         "lifted cube",
+        "range",
+        "count",
+        "touched",
         "cube",
         "sphere",
         "Gaussian",

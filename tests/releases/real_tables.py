@@ -78,6 +78,28 @@ def as_parquet(table, path, **how):
     return str(path)
 
 
+def aircraft_months(most=6):
+    """The aircraft that left New York in at most so many months of 2013, a row for each of their
+    months: `tailnum`, `month`, how many `flights`, and the `miles` flown."""
+    pa = pytest.importorskip("pyarrow")
+    whole = flights()
+    seen: dict[tuple[str, int], list[int]] = {}
+    columns = (whole[name].to_pylist() for name in ("tailnum", "month", "distance"))
+    for aircraft, month, distance in zip(*columns, strict=True):
+        if aircraft is not None:
+            seen.setdefault((aircraft, month), []).append(distance)
+    months = Counter(aircraft for aircraft, _ in seen)
+    kept = {key: miles for key, miles in seen.items() if months[key[0]] <= most}
+    return pa.table(
+        {
+            "tailnum": [aircraft for aircraft, _ in kept],
+            "month": [month for _, month in kept],
+            "flights": [len(miles) for miles in kept.values()],
+            "miles": [sum(miles) for miles in kept.values()],
+        }
+    )
+
+
 def tumours():
     """scikit-learn's breast cancer data, 569 patients, one row each: an Arrow table of its columns
     and of `malignant`."""

@@ -28,7 +28,7 @@ HEART_COLUMNS = (
 
 # Bounds for tests and benchmarks: plausible ranges, not computed from the tables. (lower, upper,
 # pitch)
-BOUNDS = {
+BOUNDS: dict[str, dict[str, tuple[float, float, float]]] = {
     "breast_cancer": {
         "mean radius": (5, 30, 0.01),
         "mean texture": (5, 40, 0.01),
@@ -57,6 +57,18 @@ BOUNDS = {
         "ca": (0, 3, 1),
     },
 }
+SIGNS = {
+    "male": ("sex", lambda x: x == 1),
+    "over 60": ("age", lambda x: x > 60),
+    "typical angina": ("cp", lambda x: x == 1),
+    "no pain": ("cp", lambda x: x == 4),
+    "high sugar": ("fbs", lambda x: x == 1),
+    "heart rhythm not normal": ("restecg", lambda x: x > 0),
+    "angina on exercise": ("exang", lambda x: x == 1),
+    "vessels coloured": ("ca", lambda x: x > 0),
+    "defect": ("thal", lambda x: x > 3),
+    "disease": ("num", lambda x: x > 0),
+}
 SIZES = {"breast_cancer": 569, "diabetes": 442, "heart": 303}
 
 
@@ -73,6 +85,19 @@ def heart_patients():
         {
             name: pa.array(column, pa.float64())
             for name, column in zip(HEART_COLUMNS, columns, strict=True)
+        }
+    )
+
+
+def heart_signs():
+    """Ten questions to each of the 303 heart patients, 1 for yes and 0 for no; what is not known is
+    null."""
+    pa = pytest.importorskip("pyarrow")
+    patients = heart_patients()
+    return pa.table(
+        {
+            sign: [None if x is None else int(is_so(x)) for x in patients[column].to_pylist()]
+            for sign, (column, is_so) in SIGNS.items()
         }
     )
 

@@ -12,13 +12,15 @@ from scipy import stats
 
 import reference_norms as reference
 from leastnoise import UnsupportedError, exact
-from leastnoise.laws.norm import NormNoise, body_of, count_law, range_law, touched_law
+from leastnoise.laws.exponential import count_law, range_law, touched_law
+from leastnoise.laws.norm import NormNoise, body_of
 from leastnoise.sampling import InsecureSeededEntropy, capped_points, draw, release
 from leastnoise.sampling.norm import NormSampler, norm_tables
 from leastnoise.sampling.range_points import RangeTable, _chances
 
 REJECTED, ACCEPTED = 1e-12, 1e-6
 WORD = 1 << 64
+STAIRS, ASK = [0.0, -0.5, -1.0, -1.2], {"delta": 1e-6}
 
 
 class Scripted:
@@ -326,3 +328,40 @@ def test_a_choice_is_in_proportion(monkeypatch):
         is_more = way.next_way()
     assert found == weights
     assert all(a <= b for a, b in pairwise(running))
+
+
+# --- on the real line ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["range", "touched", "count"])
+def test_a_real_draw_is_a_point_and_a_place_in_its_bin(name):
+    """The same points as on the integers, and an odd number of half pitches within the bin: every
+    answer a place of its own, uniform."""
+    whole = exact(
+        NormNoise.from_log_weights(body_of(name, 3, 2 + (name == "range")), STAIRS), **ASK
+    )
+    real = NormNoise(whole.body, whole.shell_masses, None, 0.25, "real")
+    assert real.sampler().is_exact
+    drawn = draw(real, 4000, entropy=InsecureSeededEntropy(4))
+    assert drawn.unit == Fraction(1, 4) / (1 << 17)
+    assert np.all(drawn.integers % 2 == 1)
+    bins = (drawn.integers + (1 << 16)) >> 17
+    p = reference.probabilities(whole)
+    points = {x: i for i, x in enumerate(p)}
+    seen = np.bincount([points[tuple(row)] for row in bins.tolist()], minlength=len(p))
+    assert stats.chisquare(seen, 4000 * np.array(list(p.values()))).pvalue > ACCEPTED
+    places = (drawn.integers - (bins << 17)) / (1 << 17) + 0.5
+    assert 0.0 < places.min() < places.max() < 1.0
+    for one in places.T:
+        assert stats.kstest(one, "uniform").pvalue > ACCEPTED
+    assert abs(np.corrcoef(places.T)[0, 1]) < 0.1
+    assert np.var(0.25 * (bins + places - 0.5)) == pytest.approx(real.variance, rel=0.1)
+
+
+def test_real_answers_are_rounded_to_the_pitch():
+    real = exact(count_law(3.0, 3, 2, sensitivity=0.3, domain="real"), delta=1e-6, sensitivity=0.3)
+    answers = np.array([0.1, -7.3, 1e6])
+    released = release(real, answers)
+    assert released.unit == real.sampler().pitch / 2
+    assert np.all(released.integers % 2 == 1)
+    assert np.all(np.abs(released.floats() - answers) < 40.0 * real.std)

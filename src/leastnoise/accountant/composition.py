@@ -18,6 +18,7 @@ from leastnoise.losses.table import TableLoss
 DEFAULT = GridSettings()
 _MOST_RELEASES = 64  # of which every sum of losses is listed,
 _MOST_SUMS = 20_000  # and how many sums
+_NEAR = 1e-3  # of the accuracy: losses so near to each other are listed as one
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Composition:
             # Only unbounded losses: the rest reveals nothing, however often.
             raised = self.infinite - self.certainly_infinite
             return TableLoss(np.zeros(1), np.zeros(1), self.infinite, raised=raised)
-        return all_sums(self.parts)
+        return all_sums(self.parts, self.settings.accuracy)
 
     @cached_property
     def infinite(self) -> float:
@@ -98,9 +99,12 @@ def joined(parts: tuple[tuple[Loss, int], ...]) -> tuple[tuple[Loss, int], ...]:
     return *others, (GaussianLoss(mu, is_attained=is_attained), 1)
 
 
-def all_sums(parts: Parts) -> TableLoss | None:
-    """The composed loss as a table of every sum of losses, where there are few enough;
-    None otherwise."""
+def all_sums(parts: Parts, accuracy: float = DEFAULT.accuracy) -> TableLoss | None:
+    """The composed loss as a table of every sum of losses, where there are few enough, and be it
+    that those a thousandth of the accuracy apart are taken together; None otherwise.
+
+    Integer weights move the few losses of a staircase apart by 1e-10. A grid splits them: its ε for
+    three releases of ten answers is 2e-5 of itself above that of the staircase."""
     if sum(count for _, count in parts) > _MOST_RELEASES:
         return None
     tables = []
@@ -108,6 +112,16 @@ def all_sums(parts: Parts) -> TableLoss | None:
         if loss.listed is None:
             return None
         tables += [loss.listed] * count
+    found = _sums(tables)
+    if found is not None:
+        return found
+    near = {id(table): table.merged(_NEAR * accuracy) for table in tables}
+    if all(near[id(table)].loss.size == table.loss.size for table in tables):
+        return None
+    return _sums([near[id(table)] for table in tables])
+
+
+def _sums(tables: Sequence[TableLoss]) -> TableLoss | None:
     if _surely_many_sums(tables):
         return None
     total = TableLoss(np.zeros(1), np.zeros(1), releases=0)

@@ -15,14 +15,18 @@ from leastnoise.designer.cactus import cactus
 from leastnoise.designer.request import Request
 from leastnoise.designer.result import FoundLaw, Way
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
+from leastnoise.lattice.bodies.base import Body
+from leastnoise.lattice.bodies.count import CountBody
+from leastnoise.lattice.bodies.range import RangeBody
+from leastnoise.lattice.bodies.touched import TouchedBody
 from leastnoise.lattice.resolution import FINE, WIDE, WIDE_STAIRS, bins_of_design
 from leastnoise.lattice.steps import step_of
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.correlated import Core, correlated, normal
+from leastnoise.laws.exponential import exponential_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.laws.norm import count_law, range_law, touched_law
 from leastnoise.laws.sphere import sphere
 from leastnoise.solver.staircase import staircase
 
@@ -112,20 +116,23 @@ def known_laws(
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
         if changes.is_one_sided:
             line += _one_sided(s, batch, domain, changes)
-        if is_whole and batch <= _MOST_OF_A_NORM:
-            line += _of_a_norm(batch, changes)
+        if batch <= _MOST_OF_A_NORM:
+            line += _of_a_norm(s, batch, domain, changes)
     return line
 
 
-def _of_a_norm(batch: int, changes: Changes) -> list[KnownLaw]:
-    """Known laws of whole numbers whose norm is made for the changes."""
-    k, found = changes.touched_of(batch), list[KnownLaw]()
+def _of_a_norm(s: float, batch: int, domain: Domain, changes: Changes) -> list[KnownLaw]:
+    """Known laws whose norm is made for the changes."""
+    k, bodies = changes.touched_of(batch), list[Body]()
     if changes.is_one_sided:
-        found.append(("range", lambda sigma: range_law(sigma, batch), 1))
+        bodies.append(RangeBody(batch))
     if 1 < k < batch:
-        name, build = ("count", count_law) if changes.is_one_sided else ("touched", touched_law)
-        found.append((name, lambda sigma: build(sigma, batch, k), 1))
-    return found
+        bodies.append((CountBody if changes.is_one_sided else TouchedBody)(batch, k))
+
+    def build(body: Body) -> Callable[[float], Noise]:
+        return lambda sigma: exponential_law(body, sigma, sensitivity=s, domain=domain)
+
+    return [(body.name, build(body), 1) for body in bodies]
 
 
 def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[KnownLaw]:

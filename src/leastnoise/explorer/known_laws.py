@@ -14,12 +14,12 @@ from leastnoise.designer.result import Design, FoundLaw
 from leastnoise.designer.rivals import FITTED
 from leastnoise.errors import DesignError, LeastNoiseError
 from leastnoise.explorer.setting import PageSetting
-from leastnoise.laws.base import Noise
+from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.classic import cube, discrete_gaussian, discrete_laplace, gaussian, laplace
 from leastnoise.laws.correlated import correlated
+from leastnoise.laws.exponential import range_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.laws.norm import range_law
 
 # Sensitivities: where the standard deviation of a law is looked for, on the line and on the
 # integers, on which the law for ε = 50 is 0 but for one draw in 1e21.
@@ -29,8 +29,8 @@ _CLOSE = 1e-6  # of ε, how closely
 _JOINT_LEAST, _JOINT_USUAL = 1e-6, 0.5
 _JOINT_CLOSE, _JOINT_ROUGH = 1e-3, 0.02
 JOINT = ("cube", "sphere", "range", *FITTED)
-# The range law is judged in 0.04 s for ten answers at σ = 5, in 0.15 at 50 and in 40 at a
-# sensitivity of 20; beyond so many answers the correlated sphere is better.
+# The range law is judged in 0.04 s for ten answers at σ = 5, in 0.15 at 50 and for whole numbers in
+# 40 at a sensitivity of 20; beyond so many answers the correlated sphere is better.
 _MOST_OF_RANGE, _WIDEST_RANGE = 25, 50.0
 # sensitivities: below, the bins of the real cube are so fine that a judgement takes 0.3 s and more
 _NARROWEST_CUBE = 0.25
@@ -224,25 +224,33 @@ def _real_joint(setting: PageSetting) -> list[Family]:
     def lifted(sigma: float) -> Noise:
         return coarse_lifted(sigma, batch, s)
 
-    return [_correlated(setting), Family("lifted cube", lifted, 1, _NARROWEST_CUBE * s)]
+    found = [_correlated(setting), Family("lifted cube", lifted, 1, _NARROWEST_CUBE * s)]
+    return [*found, *_range(setting)]
 
 
 def _whole_one_way(setting: PageSetting) -> list[Family]:
     """Joint laws of whole numbers for answers that all move the same way."""
-    batch = setting.batch
-    found = [_correlated(setting)]
-    if batch <= _MOST_OF_RANGE and setting.sensitivity == 1.0:
-        found.append(
-            Family("range", lambda sigma: range_law(sigma, batch), 1, widest=_WIDEST_RANGE)
-        )
-    return found
+    return [_correlated(setting), *_range(setting)]
 
 
-def is_quick(name: str, answers: int, sigma: float, sensitivity: float) -> bool:
+def _range(setting: PageSetting) -> list[Family]:
+    """The range law, where it is judged in a moment."""
+    batch, s, domain = setting.batch, setting.sensitivity, setting.domain
+
+    def build(sigma: float) -> Noise:
+        return range_law(sigma, batch, sensitivity=s, domain=domain)
+
+    if not is_quick("range", batch, 0.0, s, domain):
+        return []
+    return [Family("range", build, 1, widest=_WIDEST_RANGE * s)]
+
+
+def is_quick(name: str, answers: int, sigma: float, sensitivity: float, domain: Domain) -> bool:
     """Whether a joint law is judged in a moment."""
     if name != "range":
         return True
-    return sensitivity == 1.0 and answers <= _MOST_OF_RANGE and sigma <= _WIDEST_RANGE
+    is_coarse = domain == "real" or sensitivity == 1.0
+    return is_coarse and answers <= _MOST_OF_RANGE and sigma <= _WIDEST_RANGE * sensitivity
 
 
 def _correlated(setting: PageSetting) -> Family:

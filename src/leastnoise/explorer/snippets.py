@@ -14,7 +14,7 @@ from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.text.numbers import rounded_up
 
-_MODULES = {"LiftedNoise": "leastnoise.laws.lifted", "range_law": "leastnoise.laws.norm"}
+_MODULES = {"LiftedNoise": "leastnoise.laws.lifted", "range_law": "leastnoise.laws.exponential"}
 _LEAST_EPSILON = 0.001  # of a plan, as small as the page takes
 _PLACES = 1000  # of the plan's value lattice in one sensitivity
 
@@ -38,6 +38,7 @@ def _known_snippet(design: Design, setting: PageSetting) -> str:
     noise, s = design.noise, f"sensitivity={design.sensitivity!r}"
     place = f'{noise.dimension}, domain="{noise.domain}", {s}, step={noise.step!r}'
     base = f"{math.sqrt(2.0) * noise.std!r}, {noise.dimension + 1}, {s}, step={noise.step!r}"
+    line = f', {s}, domain="real"' if noise.domain == "real" else ""
     made = {
         "Gaussian": f"generalized_gaussian({noise.std!r}, 2.0, {s})",
         "Laplace": f"generalized_gaussian({noise.std!r}, 1.0, {s})",
@@ -46,7 +47,7 @@ def _known_snippet(design: Design, setting: PageSetting) -> str:
         "discrete Laplace": f"discrete_laplace({noise.std!r})",
         "correlated sphere": f"correlated({noise.std!r}, {place})",
         "lifted cube": f"LiftedNoise(cube({base}))",
-        "range": f"range_law({noise.std!r}, {noise.dimension})",
+        "range": f"range_law({noise.std!r}, {noise.dimension}{line})",
     }[design.origin]
     is_drawn = _is_drawn(noise)
     weighted = f"exact({made}, delta={design.delta!r}, {s}, compositions={design.uses})"

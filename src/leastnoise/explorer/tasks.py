@@ -307,7 +307,7 @@ def _joint_epsilon(study: Study, n: int) -> float:
     """ε of the best known joint law for n answers at once; +inf where there is none."""
     best, setting, found = study.design, study.setting, math.inf
     known = known_laws(best.sensitivity, n, setting.domain, best.changes)
-    use = n, best.sigma, best.sensitivity
+    use = n, best.sigma, best.sensitivity, setting.domain
     joint = [law for law in known if _is_joint(law[0], n) and is_quick(law[0], *use)]
     for name, build, uses in joint:
         try:

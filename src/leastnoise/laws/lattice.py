@@ -19,27 +19,25 @@ from leastnoise.errors import (
     InvalidParameterError,
     UnsupportedError,
     numbers,
-    one_of,
     open_unit,
-    positive,
     positive_integer,
-    real_array,
 )
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice import shells
 from leastnoise.lattice.radial import NORMALISED, Radial, checked_masses, tail_sum
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch, shift_in_steps
-from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
+from leastnoise.laws.base import Domain, answers_of_a_draw
+from leastnoise.laws.by_shells import ShellNoise, check_digits
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.distance import loss_at
 from leastnoise.losses.lattice import corner_is_worst, lattice_loss
 from leastnoise.sampling.lattice import LatticeSampler
-from leastnoise.sampling.weights import FIELDS, IntegerWeights, ShellLaw, integer_weights
+from leastnoise.sampling.weights import FIELDS, IntegerWeights, integer_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatticeNoise(ShellLaw, Noise):
+class LatticeNoise(ShellNoise):
     """A point x of Z^d has probability h_k, k = max_l |x_l|; the noise is step·x,
     smeared evenly over the bin on the real line.
 
@@ -72,11 +70,8 @@ class LatticeNoise(ShellLaw, Noise):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shell_masses", checked_masses(self.shell_masses))
-        object.__setattr__(self, "domain", one_of("domain", self.domain, ("real", "integer")))
         object.__setattr__(self, "dimension", positive_integer("dimension", self.dimension))
-        object.__setattr__(self, "step", positive("step", self.step))
-        if self.domain == "integer" and self.step != 1.0:
-            raise InvalidParameterError("step", self.step, 'to be 1 for domain="integer"')
+        self._check_lattice()
         if self.tail_ratio is not None:
             object.__setattr__(self, "tail_ratio", open_unit("tail_ratio", self.tail_ratio))
             if self.shell_masses[-1] == 0.0:
@@ -204,47 +199,6 @@ class LatticeNoise(ShellLaw, Noise):
         on the integers."""
         return self.expected_cost(costs.quadratic())
 
-    def pdf(self, x: ArrayLike) -> Floats:
-        if self.domain == "integer":
-            raise UnsupportedError("A law on the integers has no density; use pmf.")
-        k = np.floor(self._place(x) + 0.5)
-        return np.asarray(self.coordinate_pmf(k) / self.step, dtype=np.float64)
-
-    def ccdf(self, x: ArrayLike) -> Floats:
-        x, place = real_array("x", x), self._place(x)
-        k = np.floor(place + (0.5 if self.domain == "real" else 0.0))
-        beyond, here = self.coordinate_beyond(k), self.coordinate_pmf(k)
-        if self.domain == "real":
-            part = (k + 0.5) - place  # share of bin k that lies beyond |x|
-            far = beyond + here * part
-            return np.asarray(np.where(x >= 0, far, self.total - far), dtype=np.float64)
-        at_least = beyond + np.where(np.abs(x) == k, here, 0.0)
-        return np.where(x >= 0, beyond, self.total - at_least)
-
-    def _place(self, x: ArrayLike) -> Floats:
-        """|x| in steps; what is beyond every bin, infinity included, is put at 1e300."""
-        with np.errstate(over="ignore"):
-            place = np.abs(real_array("x", x)) / self.step
-        return np.asarray(np.minimum(place, 1e300), dtype=np.float64)
-
-    def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
-        u = probabilities("u", u)
-        low = np.minimum(u, 1.0 - u)
-        positive_side = (u < 0.5) if upper else (u > 0.5)
-        # Positive side: smallest z with P(Z > z) ≤ low. Negative side, z = −y: largest
-        # y with P(Z ≥ y) ≥ low. Their bins differ where P(Z > k) is low to the bit, and
-        # by the length of a gap in the support.
-        loosely, strictly = (
-            self.coordinate_quantile(low, strictly=is_so) for is_so in (False, True)
-        )
-        k = np.where(positive_side, loosely, strictly)
-        if self.domain == "integer":
-            return np.where(positive_side, k, -k)
-        beyond, here = self.coordinate_beyond(k), self.coordinate_pmf(k)
-        part = np.clip((low - beyond) / np.where(here > 0, here, np.inf), 0.0, 1.0)
-        size = self.step * np.maximum(k + 0.5 - part, 0.0)
-        return np.where(positive_side, size, -size)
-
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         """As of any law. The corner shift of all answers, which is one-sided too, dominates those
         of fewer answers, and shorter ones; where no person can make it, there is no lower bound."""
@@ -328,9 +282,7 @@ class LatticeNoise(ShellLaw, Noise):
         answers = answers_of_a_draw(content["batch"])
         step = number(content["step"])
         law = LatticeNoise(whole.masses(), None, step, content["domain"], answers)
-        read = integer_weights(law)
-        if read is None or read.in_bits(whole.bits) != whole.weights:
-            raise ValueError("a weight has more digits than a floating-point number")
+        check_digits(law, whole)
         return law
 
     def __reduce__(self) -> tuple[type[LatticeNoise], tuple[Floats, float | None, float, str, int]]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-from leastnoise.changes import BOX
+from leastnoise.changes import BOX, Changes
 from leastnoise.files.infinity import infinity_as_text
 from leastnoise.files.spreadsheet import csv_text, guarded
 from leastnoise.ledger.event_log import FORMAT, VERSION
@@ -125,8 +125,15 @@ def _entry_row(entry: LedgerEntry) -> list[str]:
 
 def _changes(entry: LedgerEntry) -> str:
     """The kinds of changes that a release is for, where that is not the whole box."""
-    kinds = {item.changes.kind: None for item in entry.draws if item.changes != BOX}
-    return f"{' and '.join(kinds)} changes" if kinds else ""
+    kinds = {_kind(item.changes): None for item in entry.draws if item.changes != BOX}
+    return " and ".join(kinds)
+
+
+def _kind(changes: Changes) -> str:
+    """A space in a few words: "one-sided changes of at most 5 answers"."""
+    touched = getattr(changes, "touched", None)
+    few = "" if touched is None else f" of at most {touched} answer{'s' if touched > 1 else ''}"
+    return f"changes{few}" if changes.kind == "box" else f"{changes.kind} changes{few}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

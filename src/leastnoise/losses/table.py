@@ -248,14 +248,14 @@ class TableLoss:
             loss_error=self.loss_rounding,
         )
 
-    def merged(self) -> TableLoss:
-        """The same table with losses that differ by rounding only taken together, at
-        the largest of them."""
+    def merged(self, share: float = 0.0) -> TableLoss:
+        """The same table with losses that differ by rounding only, or by less than `share` of the
+        largest, taken together at the largest of them."""
         order = np.argsort(self.loss, kind="stable")
         loss, log_p = self.loss[order], self.log_p[order]
         # Buckets of fixed width, so that a chain of near-equal losses is not moved by
         # more than one of them.
-        width = 16.0 * ULP * (1.0 + self.spread)
+        width = max(16.0 * ULP * (1.0 + self.spread), share * self.spread)
         starts = np.concatenate([[True], np.diff(np.floor(loss / width)) > 0])
         if np.all(starts):
             return replace(self, loss=loss, log_p=log_p)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leastnoise.changes import BOX, Changes
 from leastnoise.designer.compare import ComparedLaw
 from leastnoise.designer.design import design
-from leastnoise.designer.result import OPTIMISED_PRODUCT
+from leastnoise.designer.result import OPTIMISED_PRODUCT, Design
 from leastnoise.errors import InvalidParameterError
 from leastnoise.plots import style
 from leastnoise.text.numbers import below
 
 _BATCHES = (1, 5, 10, 20, 40)
+_FEW_LINES, _ROOM = 7, 0.3  # in a legend; share of the width that a longer one gets
 
 
 def sigma_by_epsilon(
@@ -24,6 +26,7 @@ def sigma_by_epsilon(
     compositions: int = 1,
     batch: int = 1,
     domain: Any = "real",
+    changes: Changes | None = None,
     ax: Any = None,
 ) -> Any:
     """The noise against the ε it buys, designed anew at each of `sigmas`, with every rival.
@@ -35,6 +38,8 @@ def sigma_by_epsilon(
         compositions: Releases that the guarantee covers.
         batch: Answers a release.
         domain: "real", or "integer" for answers that are whole numbers.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs by
+            default.
         ax: The axes to draw on; new ones by default.
 
     Returns:
@@ -55,7 +60,7 @@ def sigma_by_epsilon(
     style.check_some("sigmas", sigmas)
     ax = style.axes_or_new(ax)
     use: dict[str, Any] = {"sensitivity": sensitivity, "compositions": compositions}
-    use |= {"batch": batch, "domain": domain}
+    use |= {"batch": batch, "domain": domain, "changes": changes}
     found = [design(delta=delta, sigma=sigma, **use) for sigma in sigmas]
     names = dict.fromkeys(name for best in found for name in best.rivals)
     lines = {name: [best for best in found if name in best.rivals] for name in names}
@@ -63,12 +68,17 @@ def sigma_by_epsilon(
     for name, known in [*lines.items(), (style.OURS, found)]:
         epsilons = [best.rivals.get(name, best.epsilon) for best in known]
         ax.plot(epsilons, [best.sigma for best in known], label=name, **style.marked(name))
-    ax.set(xscale="log", yscale="log", title=style.use_in_words(compositions, batch, sensitivity))
+    said = style.use_in_words(compositions, batch, sensitivity)
+    ax.set(xscale="log", yscale="log")
+    ax.set_title(said + style.moved_in_words(found[0].changes), wrap=True)
     ax.set_xlabel(f"ε at δ = {style.power_of_ten(delta)}")
     ax.set_ylabel("standard deviation of the noise σ\n(units of the answer)")
+    if len(lines) > _FEW_LINES:  # the lines fall: a long legend fits before and below them
+        low, high = ax.get_xlim()
+        ax.set_xlim(low * (low / high) ** _ROOM, high)
     _plain_logarithms(ax.xaxis)
     _plain_logarithms(ax.yaxis)
-    ax.legend(framealpha=0.9)
+    ax.legend(framealpha=0.9, loc="lower left" if len(lines) > _FEW_LINES else "best")
     return ax
 
 
@@ -79,10 +89,11 @@ def batch_comparison(
     batches: Sequence[int] = _BATCHES,
     sensitivity: float = 1.0,
     domain: Any = "real",
+    changes: Changes | None = None,
     ax: Any = None,
 ) -> Any:
     """ε of answers released together: one joint design, the best independent noise, Gaussian noise,
-    at the same σ on each.
+    at the same σ on each; where all answers move the same way also correlated Gaussian noise.
 
     Args:
         delta: Probability with which the guarantee may fail, in (0, 1).
@@ -90,6 +101,8 @@ def batch_comparison(
         batches: Numbers of answers released together.
         sensitivity: How much one person can move one answer, in its units.
         domain: "real", or "integer" for answers that are whole numbers.
+        changes: Which vectors of changes one person can make, in sensitivities; any signs by
+            default. Where only their length is known, nothing is drawn for answers one by one.
         ax: The axes to draw on; new ones by default.
 
     Returns:
@@ -111,27 +124,55 @@ def batch_comparison(
     ax = style.axes_or_new(ax)
     each: dict[str, Any] = {"delta": delta, "sigma": sigma}
     each |= {"sensitivity": sensitivity, "domain": domain}
-    found = [design(batch=size, **each) for size in batches]
-    alone = [design(compositions=size, **each) for size in batches]
-    gaussian = "Gaussian" if domain == "real" else "discrete Gaussian"
+    found = [design(batch=size, changes=changes, **each) for size in batches]
+    each_gaussian = "Gaussian" if domain == "real" else "discrete Gaussian"
+    known = [_best_gaussian(best, each_gaussian) for best in found]
+    is_correlated = found[-1].changes.is_one_sided
+    is_length = found[0].changes.ranges_of(found[0].batch) is None
     batch_lines(
         ax,
         list(batches),
-        gaussian=[best.rivals[gaussian] for best in found],
-        one_by_one=[best.epsilon for best in alone],
+        gaussian=[best.rivals[each_gaussian] for best in found],
+        correlated=known if is_correlated else None,
+        one_by_one=None if is_length else _one_by_one(found, each),
         joint=[best.epsilon for best in found],
     )
-    for best in found:
-        if best.batch >= 5:  # fewer crowd at the origin
-            saved = f"−{100 * (1.0 - best.epsilon / best.rivals[gaussian]):.0f} %"
-            beside = {"xytext": (4, -13), "textcoords": "offset points", "fontsize": 8}
-            ax.annotate(saved, (best.batch, best.epsilon), **beside)
-    note = "in %: ε against Gaussian noise"
-    ax.text(0.98, 0.03, note, transform=ax.transAxes, ha="right", fontsize=8)
-    ax.set_title(f"noise of σ = {sigma:g} on every answer, sensitivity {below(sensitivity, 6)}")
+    _write_savings(ax, found, known)
+    if is_length or found[-1].touched < found[-1].batch:
+        ax.set_ylim(0.0, 1.6 * ax.get_ylim()[1])  # lines that are level would meet the legend
+    title = f"noise of σ = {sigma:g} on every answer, sensitivity {below(sensitivity, 6)}"
+    ax.set_title(title + style.moved_in_words(changes or BOX), wrap=True)
     ax.set(xlabel="answers released together", xlim=(0.0, 1.08 * max(batches)))
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel(f"ε at δ = {style.power_of_ten(delta)}")
     return ax
+
+
+def _one_by_one(found: Sequence[Design], use: Mapping[str, Any]) -> list[float]:
+    """ε of our own noise on each answer alone, of which a person is seen in some."""
+    return [design(compositions=best.touched, **use).epsilon for best in found]
+
+
+def _best_gaussian(best: Design, independent: str) -> float:
+    """ε of the best Gaussian noise at the σ of a design."""
+    own = best.rivals[independent]
+    return min(own, best.rivals.get("correlated Gaussian", own))
+
+
+def _write_savings(ax: Any, found: Sequence[Design], known: Sequence[float]) -> None:
+    """Beside each design, how much less its ε is than that of the Gaussian noise."""
+    last = max(best.batch for best in found)
+    for best, gaussian in zip(found, known, strict=True):
+        if best.batch < 5:  # fewer crowd at the origin
+            continue
+        saved = f"−{100 * (1.0 - best.epsilon / gaussian):.0f} %"
+        # the last would leave the frame
+        place, ha = ((-2, -15), "center") if best.batch == last else ((4, -13), "left")
+        look = {"textcoords": "offset points", "fontsize": 8, "ha": ha}
+        ax.annotate(saved, (best.batch, best.epsilon), xytext=place, **look)
+    kind = "correlated Gaussian" if found[-1].changes.is_one_sided else "Gaussian"
+    note = f"in %: ε against {kind} noise"
+    ax.text(0.98, 0.03, note, transform=ax.transAxes, ha="right", fontsize=8)
 
 
 def batch_lines(
@@ -139,14 +180,19 @@ def batch_lines(
     answers: Sequence[int],
     *,
     gaussian: Sequence[float],
-    one_by_one: Sequence[float],
+    one_by_one: Sequence[float] | None,
     joint: Sequence[float],
+    correlated: Sequence[float] | None = None,
 ) -> None:
     """ε by number of answers: Gaussian noise, our design on each answer alone, our design for all
-    together."""
+    together, and correlated Gaussian noise; what is None is not drawn."""
     single = {**style.marked(style.OURS), "marker": "o"}
+    known = style.marked("correlated Gaussian")
     ax.plot(answers, gaussian, label="Gaussian noise on each", **style.marked("Gaussian"))
-    ax.plot(answers, one_by_one, label="our design, one by one", **single)
+    if correlated is not None:
+        ax.plot(answers, correlated, label="Gaussian noise, correlated", **known)
+    if one_by_one is not None:
+        ax.plot(answers, one_by_one, label="our design, one by one", **single)
     ax.plot(answers, joint, label="our design, all together", **style.marked("joint"))
     ax.set_ylim(0.0, None)
     ax.legend(loc="upper left", framealpha=0.9)

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.writing import write_whole
 from leastnoise.optional import required
@@ -32,7 +33,7 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "sphere": ("#4D4D4D", (3, 1, 1, 1), "o"),
     "correlated sphere": ("#8C6D31", (3, 1, 1, 1), "o"),
     "correlated Gaussian": ("#0072B2", (1, 1.2), "s"),
-    "lifted cube": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
+    "lifted cube": ("#882255", (5, 1, 1, 1, 1, 1), "P"),
     "range": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
     "count": ("#7B4EA3", (4, 1), "X"),
     "touched": ("#7B4EA3", (2, 1), "X"),
@@ -198,6 +199,18 @@ def use_in_words(compositions: int, batch: int, sensitivity: float) -> str:
     """What noise is used for, in a title."""
     answers = f"{counted(compositions, 'release')} of {counted(batch, 'answer')}"
     return f"{answers}, sensitivity {below(sensitivity, 6)}"
+
+
+def moved_in_words(changes: Changes) -> str:
+    """What one person can change, on a line of its own under a title; nothing for the whole box."""
+    if changes == BOX:
+        return ""
+    if isinstance(changes, Euclidean):
+        return f"\none person moves them by at most {below(changes.radius, 6)} sensitivities in all"
+    touched = getattr(changes, "touched", None)
+    moved = "the answers" if touched is None else f"at most {counted(touched, 'answer')}"
+    ways = "all up or all down" if changes.is_one_sided else "up or down"
+    return f"\none person moves {moved}, {ways}"
 
 
 def check_some(name: str, values: Sequence[float]) -> None:

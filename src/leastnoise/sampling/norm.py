@@ -1,5 +1,5 @@
 """How a law of an integer norm is drawn: its shell by an alias table, as the cube's, and a uniform
-point of that shell, each body in its own way."""
+point of that shell, each body in its own way; on the real line a place in its bin besides."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.lattice.bodies.base import Body
+from leastnoise.lattice.steps import public_pitch
 from leastnoise.sampling.alias import AliasTable
 from leastnoise.sampling.capped_points import CountPoints, TouchedPoints
 from leastnoise.sampling.entropy import Entropy
-from leastnoise.sampling.lattice import drawn_weights
+from leastnoise.sampling.lattice import drawn_weights, within_bins
 from leastnoise.sampling.range_points import RangeTable
 from leastnoise.sampling.weights import ShellLaw, integer_weights
 
@@ -61,15 +62,15 @@ class NormSampler:
 
     @property
     def pitch(self) -> Fraction:
-        return Fraction(1)
+        return public_pitch(self.law.step, self.law.domain)
 
     @property
     def unit(self) -> Fraction:
-        return Fraction(1)
+        return self.pitch if self.law.domain == "integer" else self.pitch / 2
 
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
-        """Noise, the answers of one draw along a last axis; memory beyond the result is bounded by
-        the chunk."""
+        """Noise in whole units, the answers of one draw along a last axis; memory beyond the result
+        is bounded by the chunk."""
         table, points = norm_tables(self.law, self.body)
         d, total = self.law.dimension, math.prod(shape)
         result = np.empty((total, d), dtype=np.int64)
@@ -77,7 +78,10 @@ class NormSampler:
         for start in range(0, total, chunk):
             count = min(chunk, total - start)
             shells = table.draw(count, entropy)
-            result[start : start + count] = points.points(shells, entropy).T
+            part = points.points(shells, entropy)
+            if self.law.domain == "real":
+                part = within_bins(part, entropy)
+            result[start : start + count] = part.T
         return result.reshape((*shape, d))
 
 

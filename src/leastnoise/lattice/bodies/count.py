@@ -78,8 +78,7 @@ class CountBody:
             return None
         return (
             f"This noise hides changes of at most {self.touched} of the {self.dimension} answers, "
-            f"all up or all down: judge it for OneSided(touched={self.touched}), or take noise "
-            "for more."
+            "all up or all down: judge it for such changes, or take noise for more."
         )
 
     def shell_counts(self, size: int) -> list[int]:

@@ -67,7 +67,7 @@ class RangeBody:
             return None
         return (
             "The range law hides changes that are all up or all down: judge it for OneSided(), or "
-            "take noise for changes of any signs, such as cube(sigma, batch)."
+            "take noise for changes of any signs."
         )
 
     def shell_counts(self, size: int) -> list[int]:

@@ -76,7 +76,7 @@ class TouchedBody:
         if changes.touched_of(self.dimension) > self.touched:
             return (
                 f"This noise hides changes of at most {self.touched} of the {self.dimension} "
-                f"answers: judge it for Box(touched={self.touched}), or take noise for more."
+                "answers: judge it for such changes, or take noise for more."
             )
         return None
 
