@@ -88,7 +88,7 @@ def _independent(
     every known product, where it is that law already, or beyond the solver."""
     if request.batch == 1 or (joint.name == OPTIMISED and joint.noise.dimension == 1):
         return []
-    if request.changes.ranges_of(request.batch) is None:  # one answer may take the whole length
+    if not request.has_plain_laws:  # one answer may take the whole length
         return []
     products = [law.epsilon for law in known if law.noise.dimension == 1]
     if joint.epsilon < _PRODUCT_CHANCE * min(products, default=math.inf):
@@ -138,7 +138,7 @@ def _optimised(
             f"Expected sigma={sigma!r} of joint noise to be at least "
             f"{request.smallest_joint:g} sensitivities."
         )
-    if not isinstance(request.changes, (Box, OneSided)):
+    if request.parts is not None or not isinstance(request.changes, (Box, OneSided)):
         raise DesignError("Only the sphere and Gaussian noise are fitted to a length of changes.")
     before = None if near is None else near.on_lattice
     asked = request.on_lattice(sigma, None if before is None else before.problem.shift)
