@@ -9,9 +9,9 @@ import pytest
 from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, design
 from leastnoise.artefact import verify, write_artefact
 from leastnoise.cost import absolute
+from leastnoise.designer.compare import compare
 from leastnoise.designer.fits import fits_of
 from leastnoise.designer.request import Request
-from leastnoise.designer.compare import compare
 from leastnoise.designer.result import artefact_of
 from leastnoise.errors import DesignError, InvalidParameterError
 

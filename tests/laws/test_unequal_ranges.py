@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_the_distance_is_that_of_the_worst_corner(ranges, common):
         inverse = np.linalg.inv(mixing @ mixing.T)
         for touched in range(1, d + 1):
             space = OneSided(touched, ranges)
-            found = law.loss(1.0, space)
+            found: Any = law.loss(1.0, space)
             worst = max(float(v @ inverse @ v) for v in corners(ranges, touched))
             assert found.mu**2 >= worst * (1.0 - 1e-12)
             if touched == d:
@@ -215,7 +216,8 @@ def test_the_best_shares_need_no_more_than_the_closed_form(ranges, is_weighted):
     parts = best_shares(ranges, alpha, len(ranges))
     law = shared(1.0, parts, core="gaussian")
     scaled = tuple((low / s, high / s) for (low, high), s in zip(ranges, parts.scales, strict=True))
-    mu = law.loss(1.0, OneSided(ranges=scaled)).mu
+    found: Any = law.loss(1.0, OneSided(ranges=scaled))
+    mu = found.mu
     stds = np.array(parts.scales) * np.array(law.stds) * mu
     middle = math.sqrt(
         sum(a * (0.5 * (u + v)) ** 2 for a, (u, v) in zip(alpha, ranges, strict=True))

@@ -205,11 +205,14 @@ class LiftedNoise(Noise):
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         if self.ties is not None:
             self._check_ranges(changes)
-            return unproven_below(self.base.loss(sensitivity))
+        else:
+            self._check_one_way(changes)
+        return unproven_below(self.base.loss(sensitivity))
+
+    def _check_one_way(self, changes: Changes) -> None:
         ranges = changes.ranges_of(self.dimension)
         if ranges is None or any(low < 0 for low, _ in ranges):
             raise UnsupportedError(_ONE_WAY)
-        return unproven_below(self.base.loss(sensitivity))
 
     def _check_ranges(self, changes: Changes) -> None:
         """Every change is within the ranges that the ties are for; ends are compared as exact
