@@ -1,5 +1,6 @@
 """Designs fitted to what one person can change: what they gain, and that they are judged for it."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from leastnoise.designer.fits import fits_of
 from leastnoise.designer.request import Request
 from leastnoise.designer.result import artefact_of
 from leastnoise.errors import DesignError, InvalidParameterError
+from leastnoise.laws.norm import NormNoise, range_law
 
 MIXED = OneSided(ranges=((0, 1), (-0.3, 1), (-1, 0.2), (0.5, 1), (0, 0.1)))
 
@@ -259,3 +261,86 @@ def test_laws_of_other_scales_are_not_compared_by_their_noise():
     found = compare(delta=1e-6, sigma=5.0, batch=5, changes=MIXED)
     assert all(law.epsilon_at_sigma >= found[0].epsilon_at_sigma for law in found)
     assert all(law.sigma_at_epsilon is None for law in found[1:])
+
+
+# The profile of the range law
+
+
+@pytest.mark.parametrize(
+    ("asked", "gain"),
+    [
+        ({"sigma": 3.0, "compositions": 10, "delta": 1e-6}, 0.034),
+        ({"sigma": 6.0, "sensitivity": 2, "compositions": 10, "delta": 1e-6}, 0.046),
+        ({"sigma": 3.0, "delta": 0.01}, 0.11),
+        ({"sigma": 3.0, "sensitivity": 3, "delta": 1e-6}, 0.013),
+    ],
+    ids=str,
+)
+def test_the_profile_of_the_range_is_optimised(asked, gain):
+    best = design(**asked, batch=2, domain="integer", changes=OneSided())
+    assert best.origin == "optimised"
+    assert isinstance(best.noise, NormNoise)
+    assert best.noise.body.name == "range"
+    assert best.epsilon < (1.0 - gain) * best.rivals["range"]
+    assert best.noise.std == pytest.approx(asked["sigma"], rel=1e-9)
+    loss = PrivacyLoss.of(best.noise, float(best.sensitivity), OneSided()).compose(best.uses)
+    assert loss.epsilon(asked["delta"]) == best.epsilon
+    assert best.epsilon_lower > 0.999 * best.epsilon
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_every_shift_of_an_optimised_range_law_is_below_the_judge(steps):
+    """δ of one release at all admissible shifts, point by point."""
+    best = design(
+        delta=0.01,
+        sigma=2.0 * steps,
+        batch=2,
+        compositions=2,
+        domain="integer",
+        sensitivity=steps,
+        changes=OneSided(),
+    )
+    law = best.rival_laws["range"] if best.origin != "optimised" else best.noise
+    reach = 60 * steps
+    x = np.arange(-reach, reach + 1)
+    a, b = np.meshgrid(x, x, indexing="ij")
+    radius = np.maximum(np.maximum(a, b), 0) - np.minimum(np.minimum(a, b), 0)
+    p = law.pmf(radius)
+    loss = law.loss(float(steps), OneSided())
+    for v in itertools.product(range(steps + 1), repeat=2):
+        moved = np.zeros_like(p)
+        moved[v[0] :, v[1] :] = p[: p.shape[0] - v[0], : p.shape[1] - v[1]]
+        for epsilon in (0.0, 0.2, 0.5, 1.0):
+            for one, other in ((p, moved), (moved, p)):
+                delta = float(np.sum(np.maximum(one - math.exp(epsilon) * other, 0.0)))
+                assert delta <= float(loss.profile(epsilon)) + 1e-9
+
+
+def test_one_small_release_of_the_range_keeps_its_name():
+    best = design(delta=1e-6, epsilon=1.0, batch=5, domain="integer", changes=OneSided())
+    assert best.origin == "range"
+    assert best.noise.variance == pytest.approx(9.166707, rel=2e-4)
+    looser = design(delta=0.01, epsilon=1.0, batch=2, domain="integer", changes=OneSided())
+    assert looser.origin == "optimised"
+    assert looser.sigma < 0.95 * range_needed(looser)
+
+
+def range_needed(best):
+    """The standard deviation that the plain law needs for the same ε."""
+    low, high = best.sigma, 2.0 * best.sigma
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        law = range_law(middle, best.batch)
+        is_enough = PrivacyLoss.of(law, 1.0, OneSided()).epsilon(best.delta) <= best.epsilon
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high
+
+
+def test_a_saved_law_of_the_range_is_verified(tmp_path):
+    best = design(
+        delta=1e-6, sigma=3.0, batch=2, compositions=10, domain="integer", changes=OneSided()
+    )
+    write_artefact(artefact_of(best), tmp_path / "noise.json")
+    checked = verify(tmp_path / "noise.json")
+    assert checked.ok, checked.mismatches
+    assert checked.recomputed.epsilon <= best.epsilon * (1.0 + 1e-5)

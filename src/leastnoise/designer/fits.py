@@ -105,8 +105,8 @@ def _best_of(sigma: float, found: Sequence[tuple[Fit, FoundLaw, dict[str, FoundL
     fit, law, named = min(found, key=lambda one: one[1].epsilon)
     needed: dict[str, float] = {}
     for _, _, others in found:
-        for one in others.values():
-            needed[one.name] = min(one.epsilon, needed.get(one.name, math.inf))
+        for name, one in others.items():
+            needed[name] = min(one.epsilon, needed.get(name, math.inf))
     return Fitted(sigma, fit, law, named, needed)
 
 

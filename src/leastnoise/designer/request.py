@@ -23,6 +23,8 @@ from leastnoise.errors import (
     positive_integer,
     real_number,
 )
+from leastnoise.lattice.bodies.overlap import worst_moved
+from leastnoise.lattice.bodies.range import RangeBody
 from leastnoise.lattice.resolution import (
     aligned_bins,
     bins_of_design,
@@ -36,6 +38,7 @@ from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.correlated import SharedNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import MOST_EXACT, NormNoise
 from leastnoise.solver.budget import LatticeBudget
 from leastnoise.solver.problem import RenyiProblem, renyi_problem
 from leastnoise.solver.staircase import best_staircase
@@ -43,6 +46,7 @@ from leastnoise.solver.staircase import best_staircase
 Objective = Literal["tight", "renyi"]
 
 MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
+MOST_OF_A_NORM = 60  # answers: beyond, the sphere is better, and counting takes seconds
 LARGEST_RATIO = 2_000.0  # sigma/sensitivity that can be designed for
 # sigma of integer noise, of which every integer within fifty sigmas has a probability of its own
 MOST_INTEGERS = 20_000.0
@@ -205,6 +209,15 @@ class Request:
         return self.batch > 1 and isinstance(self.changes, OneSided) and is_plain
 
     @property
+    def is_of_range(self) -> bool:
+        """Whether our own law is looked for on the shells of the range norm (`laws.norm`): whole
+        answers that all move the same way, by steps that are judged exactly."""
+        is_plain = isinstance(self.changes, OneSided) and self.changes.ranges is None
+        is_small = self.batch <= MOST_OF_A_NORM and self.sensitivity <= MOST_EXACT
+        is_whole = self.domain == "integer" and self.cost.exponent == 2.0
+        return self.batch > 1 and is_plain and is_small and is_whole
+
+    @property
     def has_plain_laws(self) -> bool:
         """Whether the box of the sensitivities holds all changes and every law may serve: not where
         only a length is known, and not of answers that were scaled for one kind of law."""
@@ -240,6 +253,10 @@ class Request:
         line and then rounding."""
         cost, budget = self.cost, self.cost.of(sigma)
         whole, needed = round(self.sensitivity), bins_of_design(ratio)
+        if self.is_of_range:
+            asked = cost.over_blocks(1), budget, ratio, self.delta, self.compositions
+            moved = worst_moved(self.batch, self.touched)
+            return LatticeRequest(self.batch, whole, "integer", *asked, moved=moved)
         block = block_size(whole, needed)
         if self.batch > 1 or whole // block <= 4 * needed:
             asked = cost.over_blocks(block), budget, ratio, self.delta, self.compositions
@@ -283,6 +300,7 @@ class LatticeRequest:
             that is rounded (`whole_numbers`).
         is_lifted: Whether the law is one with a hidden count, of one answer less.
         ties: Of such a law.
+        moved: How many answers the worst shift moves, where the shells are those of the range norm.
     """
 
     dimension: int
@@ -298,6 +316,7 @@ class LatticeRequest:
     rounded_to: tuple[Cost, float] | None = None
     is_lifted: bool = False
     ties: tuple[float, ...] | None = None
+    moved: int | None = None
 
     def problem(self, order: float, *, monotone: bool = True) -> RenyiProblem:
         """The Rényi program of one order."""
@@ -309,10 +328,27 @@ class LatticeRequest:
             domain=self.domain,
             cost=self.cost,
             monotone=monotone,
+            moved=self.moved,
         )
+
+    def in_steps(self, log_h: Floats) -> tuple[Noise, Changes]:
+        """A law of the lattice that ends, in lattice units, and the changes it is judged for."""
+        if self.moved is not None:
+            body = RangeBody(self.dimension)
+            return NormNoise.from_log_weights(body, log_h), OneSided(self._touched)
+        d = self.dimension
+        return LatticeNoise.from_log_weights(log_h, None, domain=self.domain, dimension=d), BOX
+
+    @property
+    def _touched(self) -> int | None:
+        """A number of touched answers that has the same worst shift."""
+        centre = self.moved is None or self.moved == (self.dimension + 1) // 2
+        return None if centre else self.moved
 
     def noise(self, log_h: Floats, tail_ratio: float | None) -> Noise:
         """A law of the lattice in the user's units."""
+        if self.moved is not None:
+            return NormNoise.from_log_weights(RangeBody(self.dimension), log_h, tail_ratio)
         log_h, ratio = in_integers(log_h, tail_ratio, self.block)
         law = LatticeNoise.from_log_weights(
             log_h, ratio, step=self.step, domain=self.domain, dimension=self.dimension

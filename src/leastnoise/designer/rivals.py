@@ -12,7 +12,7 @@ from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
-from leastnoise.designer.request import Request
+from leastnoise.designer.request import MOST_OF_A_NORM, Request
 from leastnoise.designer.result import FoundLaw, Way
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.lattice.resolution import FINE, WIDE, WIDE_STAIRS, bins_of_design
@@ -30,7 +30,6 @@ _MOST_BINS = 30
 # Sigma in sensitivities: below, the bins of the Cactus law are too wide and its program is beyond
 # double precision, and the cube law has too many pairs of bins to judge.
 _LEAST = {"Cactus": 0.05, "cube": 0.01}
-_MOST_OF_A_NORM = 60  # answers: beyond, the sphere is better, and counting takes seconds
 _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 
 
@@ -136,7 +135,7 @@ def known_laws(
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
         if changes.is_one_sided:
             line += _one_sided(s, batch, domain, changes)
-        if is_whole and batch <= _MOST_OF_A_NORM:
+        if is_whole and batch <= MOST_OF_A_NORM:
             line += _of_a_norm(batch, changes)
     return line
 

@@ -32,6 +32,7 @@ from leastnoise.errors import DesignError, LeastNoiseError
 # of a program beyond the solver
 FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)
 _TIE = 1e-4  # of ε, within which a law is preferred
+_SAME = 1e-9  # of ε, within which our own law of the range norm is the known one
 _FEW = 1e-3  # whose failures use less than this share of δ
 # independent noise is not optimised where the joint law is this far below every known product
 _PRODUCT_CHANCE = 0.8
@@ -55,7 +56,15 @@ def best_at(
             named[OPTIMISED_PRODUCT] = law
     if request.objective == "tight":
         competing += known
+        if request.is_of_range and _is_known(ours, known):
+            competing.remove(ours)
     return _preferred(competing, request, most), named
+
+
+def _is_known(ours: FoundLaw, known: Sequence[FoundLaw]) -> bool:
+    """Whether our own law does as well as a known one to the last digits: one release of the range
+    law at a small δ, which goes by its name then."""
+    return any(law.epsilon * (1.0 - _SAME) <= ours.epsilon for law in known)
 
 
 def _preferred(found: Sequence[FoundLaw], request: Request, most: float) -> FoundLaw:
