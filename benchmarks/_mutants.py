@@ -1133,9 +1133,23 @@ MUTANTS: list[Mutant] = [
         "series/law.py",
         "series/test_series.py series/test_theorem.py",
         (
-            "if law.dimension > 1 and not law.has_convex_levels:",
+            "if kept.dimension > 1 and not kept.has_convex_levels:",
             "if False:",
             "questions that depend on answers learn more than was judged",
+        ),
+        (
+            "return OneSided() if isinstance(law, LiftedNoise) else BOX",
+            "return BOX",
+            "questions that all move one way pass for any",
+        ),
+    ),
+    *_in(
+        "series/plans.py",
+        "series/test_series.py",
+        (
+            "if changes.is_one_sided and not all(entry.is_one_sided for entry in entries):",
+            "if False:",
+            "sums of any sign are answered by a series of counts",
         ),
     ),
     *_in(
