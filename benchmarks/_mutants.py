@@ -1133,12 +1133,12 @@ MUTANTS: list[Mutant] = [
         "series/law.py",
         "series/test_series.py series/test_theorem.py",
         (
-            "if kept.dimension > 1 and not kept.has_convex_levels:",
+            "if law.kept_for is None:",
             "if False:",
             "questions that depend on answers learn more than was judged",
         ),
         (
-            "return OneSided() if isinstance(law, LiftedNoise) else BOX",
+            "return law.kept_for or BOX",
             "return BOX",
             "questions that all move one way pass for any",
         ),
@@ -1161,8 +1161,8 @@ MUTANTS: list[Mutant] = [
         "series/opening.py",
         "series/test_kept_draw.py series/test_series.py",
         (
-            "spends = [Spend(law.noise, 1.0, law.uses)]",
-            "spends = [Spend(law.noise, 1.0, 1)]",
+            "spends = [Spend(law.noise, 1.0, law.uses, changes_served(law.noise))]",
+            "spends = [Spend(law.noise, 1.0, 1, changes_served(law.noise))]",
             "one draw is charged for many",
         ),
         (

@@ -376,7 +376,8 @@ def test_spaces_that_no_theorem_serves_are_refused(changes, domain, words):
 
 def test_a_lifted_law_is_kept_only_where_its_cube_may_be():
     check_convex(LiftedNoise(cube(8.0, 4)))
-    with pytest.raises(UnsupportedError, match="ties"):
+    assert LiftedNoise(cube(8.0, 4), (1.0, 1.0, 1.0)) == LiftedNoise(cube(8.0, 4))
+    with pytest.raises(UnsupportedError, match="convex"):
         check_convex(LiftedNoise(cube(8.0, 4), (1.0, 0.5, 0.0)))
     with pytest.raises(UnsupportedError, match="convex"):
         check_convex(correlated(8.0, 4))

@@ -112,6 +112,12 @@ class Noise(ABC):
         return False
 
     @property
+    def kept_for(self) -> Changes | None:
+        """How one person may move questions that one kept draw serves one after another, in
+        sensitivities: up or down, or all the same way; None where nothing is proven of it."""
+        return BOX if self.dimension == 1 or self.has_convex_levels else None
+
+    @property
     def correlation(self) -> float:
         """The correlation of the noise on two answers of one draw, the same for any two: 0 for a
         law that keeps its shape when the sign of an answer is changed."""

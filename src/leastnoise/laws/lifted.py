@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.errors import InvalidParameterError, UnsupportedError, real_array, real_number
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice.shells import Floats
@@ -73,7 +73,8 @@ class LiftedNoise(Noise):
 
     Attributes:
         base: The law of X, on the real line.
-        ties: τ_i, one for each answer, multiples of 2^−15 in [−1, 1]; None for 1 everywhere.
+        ties: τ_i, one for each answer, multiples of 2^−15 in [−1, 1]; None for 1 everywhere, which
+            it becomes.
 
     Example:
         >>> from leastnoise import OneSided, PrivacyLoss, cube
@@ -93,7 +94,8 @@ class LiftedNoise(Noise):
                 "base", self.base, "to be joint noise on the real line for at least 3 answers"
             )
         if self.ties is not None:
-            object.__setattr__(self, "ties", _checked_ties(self.ties, self.dimension))
+            ties = _checked_ties(self.ties, self.dimension)
+            object.__setattr__(self, "ties", None if set(ties) == {1.0} else ties)
 
     @property
     def dimension(self) -> int:
@@ -128,6 +130,11 @@ class LiftedNoise(Noise):
         if self.ties is not None:
             raise UnsupportedError("Pairs of answers differ in their correlation: use variance_of.")
         return 0.5
+
+    @property
+    def kept_for(self) -> Changes | None:
+        """A series on it is one of the cube with a question more, the number of persons."""
+        return OneSided() if self.ties is None and self.base.has_convex_levels else None
 
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError("A lifted law has no masses by radius; use pdf.")

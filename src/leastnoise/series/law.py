@@ -25,7 +25,6 @@ from leastnoise.errors import (
     positive,
 )
 from leastnoise.laws.base import Domain, Noise
-from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.releases.noise.layout import LawSpec
 from leastnoise.releases.noise.mechanism import sampled_within
 from leastnoise.releases.noise.search import (
@@ -126,10 +125,7 @@ def _with_hidden_count(
         else:
             wanted = positive("sigma", sigma)
             found, _ = best_at(asked, wanted, attempted(asked, wanted))
-        tied = found.noise
-        if not isinstance(tied, LiftedNoise):
-            return None
-        made = DesignedLaw(LiftedNoise(tied.base), 1, found.name, share, OneSided())
+        made = DesignedLaw(found.noise, 1, found.name, share, OneSided())
         drawn = SampledLaw(made.sampled(), 1, found.name, OneSided())
     except DesignError:
         return None
@@ -139,17 +135,13 @@ def _with_hidden_count(
 
 def changes_served(law: Noise) -> Changes:
     """The changes of its questions that the law of a series is for."""
-    return OneSided() if isinstance(law, LiftedNoise) else BOX
+    check_convex(law)
+    return law.kept_for or BOX
 
 
 def check_convex(law: Noise) -> None:
     """Refuse a joint law whose answers may not be given one after another."""
-    kept: Noise = law
-    if isinstance(law, LiftedNoise):
-        if law.ties is not None:
-            raise UnsupportedError("The answers of a series have no ties of their own.")
-        kept = law.base
-    if kept.dimension > 1 and not kept.has_convex_levels:
+    if law.kept_for is None:
         raise UnsupportedError(
             "Only joint noise whose level sets are convex and symmetric may serve one question "
             "after another: with this law questions that depend on earlier answers could learn "
