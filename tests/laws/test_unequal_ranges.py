@@ -186,6 +186,22 @@ def test_the_distance_is_that_of_the_worst_corner(ranges, common):
             assert np.all(far <= found.mu**2 * (1.0 + 1e-12))
 
 
+@pytest.mark.parametrize("ranges", [((-0.5, 1.0),) * 3, ((0.0, 1.0), (-0.5, 0.5), (0.0, 0.25))])
+def test_noise_without_shares_is_judged_for_other_ranges_too(ranges):
+    law = CorrelatedNoise("gaussian", 1.0, 0.4, 3)
+    mixing = np.eye(3) + 0.4 * np.ones((3, 3))
+    inverse = np.linalg.inv(mixing @ mixing.T)
+    worst = max(float(v @ inverse @ v) for v in corners(ranges, 3))
+    found: Any = law.loss(1.0, OneSided(ranges=ranges))
+    assert worst * (1.0 - 1e-12) <= found.mu**2 <= worst * (1.0 + 1e-3)
+
+
+def test_ranges_around_nothing_share_nothing():
+    parts = best_shares(((-1.0, 1.0), (-0.25, 0.25)), (1.0, 1.0), 2)
+    assert parts.common == 0.0
+    assert parts.scales[0] == pytest.approx(2.0 * parts.scales[1])  # variances as half-widths
+
+
 @pytest.mark.parametrize("touched", [3, 14])
 def test_a_bound_of_many_kinds_is_above_every_corner_and_near_the_worst(touched):
     rng = np.random.default_rng(4)
