@@ -267,9 +267,32 @@ MUTANTS: list[Mutant] = [
             "changes of many answers are forgotten",
         ),
         (
-            "return 2 * beta + beta * beta * self.dimension",
-            "return 2 * beta * self.dimension + beta * beta * self.dimension",
+            "return 2 * beta + beta * beta * self._squared_shares",
+            "return 2 * beta * self.dimension + beta * beta * self._squared_shares",
             "more is taken to be common than is",
+        ),
+    ),
+    *_in(
+        "lattice/longest_change.py",
+        "laws/test_unequal_ranges.py",
+        (
+            "most = max(square * whole - less * along**2",
+            "most = min(square * whole - less * along**2",
+            "not the longest change of unequal ranges is judged",
+        ),
+        (
+            "max(end * end - 2 * x * c * one * end for end in each)",
+            "min(end * end - 2 * x * c * one * end for end in each)",
+            "a bound on changes of many kinds is none",
+        ),
+    ),
+    *_in(
+        "laws/lifted.py",
+        "laws/test_unequal_ranges.py",
+        (
+            "any(low < least or high > most for",
+            "any(high > most for",
+            "changes below the range of a tie are accepted",
         ),
     ),
     *_in(
@@ -299,14 +322,23 @@ MUTANTS: list[Mutant] = [
         "sampling/sphere.py",
         "laws/test_correlated.py",
         (
-            "            if common:\n                together",
-            "            if False:\n                together",
+            "            if common:\n                places",
+            "            if False:\n                places",
             "the common part is left out where it is decided exactly",
         ),
         (
-            "        if self.common:\n            places",
+            "        if self.common and self.shares is None:\n            places",
             "        if False:\n            places",
             "the common part is left out",
+        ),
+    ),
+    *_in(
+        "sampling/sphere.py",
+        "laws/test_unequal_ranges.py",
+        (
+            "places += float(self.common) * g * np.sum(g * places, axis=1, keepdims=True)",
+            "places += float(self.common) * np.sum(g * places, axis=1, keepdims=True)",
+            "answers do not get their shares of the common part",
         ),
     ),
     *_in(
@@ -1070,8 +1102,8 @@ MUTANTS: list[Mutant] = [
             "unbounded losses are not charged",
         ),
         (
-            "_certified_epsilon(window, budget - truncated)",
-            "_certified_epsilon(window, budget)",
+            "epsilon_of_window(window, budget - truncated)",
+            "epsilon_of_window(window, budget)",
             "cut-off losses are not charged",
         ),
         (
@@ -1168,9 +1200,23 @@ MUTANTS: list[Mutant] = [
         "series/law.py",
         "series/test_series.py series/test_theorem.py",
         (
-            "if law.dimension > 1 and not law.has_convex_levels:",
+            "if law.kept_for is None:",
             "if False:",
             "questions that depend on answers learn more than was judged",
+        ),
+        (
+            "return law.kept_for or BOX",
+            "return BOX",
+            "questions that all move one way pass for any",
+        ),
+    ),
+    *_in(
+        "series/plans.py",
+        "series/test_series.py",
+        (
+            "if changes.is_one_sided and not all(entry.is_one_sided for entry in entries):",
+            "if False:",
+            "sums of any sign are answered by a series of counts",
         ),
     ),
     *_in(
@@ -1182,8 +1228,8 @@ MUTANTS: list[Mutant] = [
         "series/opening.py",
         "series/test_kept_draw.py series/test_series.py",
         (
-            "spends = [Spend(law.noise, 1.0, law.uses)]",
-            "spends = [Spend(law.noise, 1.0, 1)]",
+            "spends = [Spend(law.noise, 1.0, law.uses, changes_served(law.noise))]",
+            "spends = [Spend(law.noise, 1.0, 1, changes_served(law.noise))]",
             "one draw is charged for many",
         ),
         (

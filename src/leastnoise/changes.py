@@ -49,6 +49,13 @@ class Changes(ABC):
         """The ranges of the entries of v, up to a common sign, with how many entries have each;
         None where only the length of v is bounded."""
 
+    def range_of_each(self, answers: int) -> tuple[Range, ...] | None:
+        """The same ranges in the order of the answers."""
+        ranges = self.ranges_of(answers)
+        if ranges is None:
+            return None
+        return tuple(each for each, count in ranges.items() for _ in range(count))
+
     def touched_of(self, answers: int) -> int:
         """How many answers move at most."""
         return answers
@@ -179,7 +186,11 @@ class OneSided(Changes):
     def ranges_of(self, answers: int) -> dict[Range, int]:
         if self.ranges is None:
             return {(Fraction(0), Fraction(1)): answers}
-        return Counter((Fraction(low), Fraction(high)) for low, high in self.ranges)
+        return Counter(self.range_of_each(answers))
+
+    def range_of_each(self, answers: int) -> tuple[Range, ...]:
+        each = ((0.0, 1.0),) * answers if self.ranges is None else self.ranges
+        return tuple((Fraction(low), Fraction(high)) for low, high in each)
 
     def describe(self) -> dict[str, Any]:
         ranges = None if self.ranges is None else [list(each) for each in self.ranges]

@@ -435,3 +435,34 @@ def test_some_answers_all_the_same_way():
     assert found["changes"] == OneSided(2).describe()
     assert found["uses"] == 2
     assert found["epsilon"] == design(delta=1e-6, sigma=8.0, batch=100, touched=2).epsilon
+
+
+UNEQUAL = ["design", "--delta", "1e-6", "--sigma", "5", "--batch", "3"]
+
+
+def test_unequal_ranges_and_weights_are_said_with_options(tmp_path: Path):
+    law = tmp_path / "noise.json"
+    one_sided = [*UNEQUAL, "--changes", "one-sided", "--ranges", "0:1,0:0.5,-0.5:1"]
+    space = OneSided(ranges=((0.0, 1.0), (0.0, 0.5), (-0.5, 1.0)))
+    told = printed(*one_sided, "--out", law)
+    best = design(delta=1e-6, sigma=5.0, batch=3, changes=space)
+    assert told["epsilon"] == best.epsilon
+    assert told["scales"] == list(best.scales)
+    assert told["sigmas"] == list(best.sigmas)
+    assert told["changes"] == space.describe()
+    assert verify(law).ok
+    refused(run("perturb", law, typed="1,2,3\n"), "--scaled", "divide each answer")
+    assert run("perturb", law, "--scaled", typed="1,2,3\n").exit_code == 0
+    weighted = printed(*UNEQUAL, "--weights", "1,1,4")
+    assert weighted["weights"] == [1.0, 1.0, 4.0]
+    plain = tmp_path / "plain.json"
+    assert run(*UNEQUAL, "--out", plain).exit_code == 0
+    refused(run("perturb", plain, "--scaled", typed="1,2,3\n"), "--scaled", "no scales")
+
+
+def test_odd_ranges_and_weights_are_refused():
+    refused(run(*UNEQUAL, "--ranges", "0:1,0:1,0:1"), "--ranges", "--changes one-sided")
+    for ranges in ("0:1", "0:1,0:1,0", "0:1,0:1,a:b"):
+        asked = ["--changes", "one-sided", "--ranges", ranges]
+        refused(run(*UNEQUAL, *asked), "--ranges", "FROM:TO")
+    refused(run(*UNEQUAL, "--weights", "1,1,x"), "--weights", "one number")

@@ -141,3 +141,19 @@ def test_bad_answers_cost_nothing(run):
     run("ask", "a.series", "--sensitivity", "inf", input="1", code=2)
     assert "4 of 4" in run("show", "a.series").stdout
     assert "use: leastnoise series ask" in run("open", "a.series", *OPEN, code=2).stderr
+
+
+def test_questions_that_all_move_one_way(run):
+    told = run("open", "a.series", *OPEN, "--changes", "one-sided").stdout
+    assert "all up or all down; only where persons are added or removed" in told
+    shown = json.loads(run("show", "a.series", "--json").stdout)
+    assert shown["changes"]["kind"] == "one-sided"
+    assert shown["relation"] == "add/remove"
+    assert "answers are left" in run("ask", "a.series", *ONE, input="1203\n").stdout
+    plain = json.loads(run("open", "b.series", *OPEN, "--json").stdout)
+    assert plain["changes"]["kind"] == "box"
+    assert shown["sigma"] < 0.9 * plain["sigma"]
+    other = ["--changes", "one-sided", "--domain", "integer"]
+    assert "range law" in run("open", "c.series", *OPEN, *other, code=2).stderr
+    replaced = ["--changes", "one-sided", "--relation", "replace"]
+    assert "replaced" in run("open", "c.series", *OPEN, *replaced, code=2).stderr

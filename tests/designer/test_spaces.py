@@ -1,14 +1,24 @@
 """Designs fitted to what one person can change: what they gain, and that they are judged for it."""
 
+import itertools
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, design
 from leastnoise.artefact import verify, write_artefact
+from leastnoise.cost import absolute
 from leastnoise.designer.compare import compare
+from leastnoise.designer.fits import fits_of
+from leastnoise.designer.request import Request
 from leastnoise.designer.result import artefact_of
-from leastnoise.errors import DesignError, InvalidParameterError, UnsupportedError
+from leastnoise.errors import DesignError, InvalidParameterError
+from leastnoise.laws.exponential import range_law
+from leastnoise.laws.norm import NormNoise
+
+MIXED = OneSided(ranges=((0, 1), (-0.3, 1), (-1, 0.2), (0.5, 1), (0, 0.1)))
 
 # variance of one answer at ε = 1, δ = 1e-6: for changes of any signs, and all up or all down
 VARIANCES = {
@@ -111,7 +121,13 @@ def test_a_length_of_changes_is_served_by_the_sphere():
         ({"changes": Euclidean(1.0), "touched": 2}, InvalidParameterError, "left out beside"),
         ({"changes": "one-sided"}, InvalidParameterError, "such as Box"),
         ({"changes": OneSided(ranges=[(0, 1)] * 2)}, InvalidParameterError, "5 answers"),
-        ({"changes": OneSided(ranges=[(0, 0.5)] * 5)}, UnsupportedError, "move alike"),
+        ({"weights": [1.0] * 4}, InvalidParameterError, "batch=5"),
+        ({"weights": [1.0, 1.0, 1.0, 1.0, 0.0]}, InvalidParameterError, r"weights\[4\]"),
+        ({"weights": [1.0, 1.0, 1.0, 1.0, 1e13]}, InvalidParameterError, "factor of at most"),
+        ({"weights": [1, 1, 1, 1, 2], "domain": "integer"}, InvalidParameterError, "not scaled"),
+        ({"weights": [1, 1, 1, 1, 2], "cost": absolute()}, InvalidParameterError, "square"),
+        ({"weights": [1, 1, 1, 1, 2], "objective": "renyi"}, InvalidParameterError, "tight"),
+        ({"changes": MIXED, "cost": absolute()}, InvalidParameterError, "square"),
         ({"changes": OneSided(), "objective": "renyi"}, InvalidParameterError, "tight"),
         ({"changes": Euclidean(1.0), "domain": "integer"}, DesignError, "length"),
     ],
@@ -133,17 +149,22 @@ def test_what_does_not_fit_is_refused(asked, error, words):
         {"batch": 5, "changes": OneSided(), "compositions": 3, "domain": "integer"},
         {"batch": 6, "changes": OneSided(touched=3)},
         {"batch": 6, "touched": 3, "sensitivity": 0.3},
+        {"batch": 5, "changes": MIXED},
+        {"batch": 5, "changes": MIXED, "compositions": 12},
+        {"batch": 3, "changes": OneSided(ranges=((0, 1), (0, 0.5), (0.25, 1)))},
+        {"batch": 5, "weights": [1.0, 1.0, 1.0, 1.0, 100.0]},
     ],
     ids=str,
 )
 def test_an_artefact_states_the_space_and_is_verified_for_it(asked, tmp_path):
     best = design(delta=1e-6, epsilon=1.0, **asked)
     made = artefact_of(best)
-    assert made.guarantee.changes == best.changes
+    assert made.guarantee.changes == best.changes_of(best.noise)
+    assert ("scales" in made.problem) == (best.factors is not None)
     write_artefact(made, tmp_path / "noise.json")
     checked = verify(tmp_path / "noise.json")
     assert checked.ok, checked.mismatches
-    assert checked.recomputed.changes == best.changes
+    assert checked.recomputed.changes == best.changes_of(best.noise)
     assert made.guarantee.epsilon <= 1.0 + 1e-5
 
 
@@ -152,3 +173,204 @@ def test_other_laws_are_compared_for_the_same_changes():
     needed = {law.name: law.sigma_at_epsilon for law in found}
     assert needed["correlated Gaussian"] < needed["Gaussian"]
     assert all(law.epsilon_at_sigma >= found[0].epsilon_at_sigma for law in found)
+
+
+# Unequal ranges and weights
+
+
+def unit_costs(best):
+    """The weighted mean of the squared errors, each in sensitivities of its answer."""
+    weights = np.array(best.weights or (1.0,) * best.batch)
+    errors = np.array(best.sigmas) / np.array(best.sensitivities) * best.sensitivity
+    return float(np.sum(weights * errors**2) / np.sum(weights))
+
+
+@pytest.mark.parametrize("widths", [(0.5, 0.5, 0.5), (1.0, 0.5, 0.1)])
+def test_ranges_from_nothing_are_counts_once_they_are_scaled(widths):
+    best = design(
+        delta=1e-6, epsilon=1.0, batch=3, changes=OneSided(ranges=tuple((0, w) for w in widths))
+    )
+    counts = design(delta=1e-6, epsilon=1.0, batch=3, changes=OneSided())
+    assert best.noise == counts.noise
+    assert best.scales == widths
+    assert best.sigmas == pytest.approx([w * counts.sigma for w in widths])
+    assert best.judged_for == OneSided()
+    sensitivities = design(
+        delta=1e-6, epsilon=1.0, batch=3, changes=OneSided(), sensitivity=[10 * w for w in widths]
+    )
+    assert sensitivities.sigmas == pytest.approx([10 * sigma for sigma in best.sigmas], rel=1e-6)
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, (2.0, 1.0, 0.5, 3.0, 1.0)], ids=str)
+@pytest.mark.parametrize("asked", [{"epsilon": 1.0}, {"sigma": 4.0}], ids=str)
+def test_answers_of_unequal_ranges_need_less_than_the_box(asked, sensitivity):
+    given = {"delta": 1e-6, "batch": 5, "sensitivity": sensitivity, **asked}
+    best, box = design(**given, changes=MIXED), design(**given)
+    assert best.origin in ("optimised", "lifted cube")
+    assert best.changes == MIXED
+    loss = PrivacyLoss.of(best.noise, best.sensitivity, best.changes_of(best.noise))
+    assert loss.epsilon(1e-6) == best.epsilon <= min(best.rivals.values())
+    assert unit_costs(best) == pytest.approx(best.sigma**2, rel=1e-6)
+    assert best.residual < 1e-8
+    if "epsilon" in asked:
+        assert best.epsilon <= 1.0
+        assert best.sigma < 0.75 * box.sigma
+    else:
+        assert best.sigma == 4.0
+        assert best.epsilon < 0.75 * box.epsilon
+    assert "standard deviations" in best.summary()
+    assert "standard deviations" in best._repr_html_()
+
+
+def test_every_change_of_the_ranges_is_one_that_the_law_is_judged_for():
+    """Of each fit: the scaled ranges hold the ranges, compared as exact numbers."""
+    spaces = [MIXED, OneSided(ranges=((0, 1), (0, 0.3))), OneSided(ranges=((-1, 0), (-0.3, -0.1)))]
+    spaces += [OneSided(2, ((0, 1), (-1, 1), (-1e-9, 1))), OneSided(ranges=((0.1, 0.1), (-1, 1)))]
+    for space in spaces:
+        d = len(space.ranges)
+        request = Request.of(delta=1e-6, batch=d, changes=space)
+        fits = fits_of(request)
+        assert len(fits) > 1
+        for fit in fits:
+            judged = fit.request.changes.range_of_each(d)
+            mirrored = [(-high, -low) for low, high in judged]
+            scaled = [
+                (Fraction(low) / Fraction(factor), Fraction(high) / Fraction(factor))
+                for (low, high), factor in zip(space.ranges, fit.factors, strict=True)
+            ]
+            assert any(
+                all(a <= low and high <= b for (low, high), (a, b) in zip(scaled, one, strict=True))
+                for one in (judged, mirrored)
+            )
+            assert fit.request.touched >= space.touched_of(d)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "factor"),
+    [
+        (((0.4, 1.0),) * 10, 330 / 632),
+        (((0.0, 1.0),) * 10, (1 + math.sqrt(10)) / 2 / math.sqrt(10)),
+    ],
+)
+def test_correlated_noise_has_the_gain_of_the_closed_form(ranges, factor):
+    """Ten values in [80, 200] need 330/632 of the standard deviation of independent noise."""
+    asked = {"delta": 1e-6, "sigma": 20.0, "batch": 10, "compositions": 40}
+    best, box = design(**asked, changes=OneSided(ranges=ranges)), design(**asked)
+    assert best.rivals["correlated Gaussian"] < box.rivals["Gaussian"]
+    wider = design(**{**asked, "sigma": 20.0 / factor}).rivals["Gaussian"]
+    assert best.rivals["correlated Gaussian"] == pytest.approx(wider, rel=0.01)
+
+
+def test_weights_move_noise_to_where_it_matters_less():
+    weights = [1.0, 1.0, 1.0, 1.0, 100.0]
+    best = design(delta=1e-6, sigma=8.0, batch=5, weights=weights)
+    plain = design(delta=1e-6, sigma=8.0, batch=5)
+    assert best.epsilon < 0.9 * plain.epsilon
+    assert best.sigmas[0] == pytest.approx(best.sigmas[4] * 100**0.25, rel=1e-9)
+    assert unit_costs(best) == pytest.approx(64.0, rel=1e-9)
+    same = design(delta=1e-6, sigma=8.0, batch=5, weights=[3.0] * 5)
+    assert same.noise == plain.noise
+    assert same.factors is None
+    counts = design(delta=1e-6, sigma=8.0, batch=30, weights=[1.0] * 29 + [1e4], changes=OneSided())
+    assert (
+        counts.epsilon < 0.6 * design(delta=1e-6, sigma=8.0, batch=30, changes=OneSided()).epsilon
+    )
+
+
+@pytest.mark.parametrize("ranges", [((0, 1), (0, 0.5), (-1, 1)), ((0, 1), (0, 0.5), (0.5, 1))])
+def test_whole_numbers_of_unequal_ranges_are_not_scaled(ranges):
+    best = design(delta=1e-6, sigma=4.0, batch=3, domain="integer", changes=OneSided(ranges=ranges))
+    expected = OneSided() if all(low >= 0 for low, _ in ranges) else Box()
+    assert best.changes_of(best.noise) == expected
+    assert best.scales == (1.0,) * 3
+    one = design(delta=1e-6, sigma=4.0, batch=1, changes=OneSided(ranges=[(0, 0.5)]))
+    assert one.epsilon == pytest.approx(design(delta=1e-6, sigma=8.0).epsilon, rel=1e-6)
+
+
+def test_laws_of_other_scales_are_not_compared_by_their_noise():
+    found = compare(delta=1e-6, sigma=5.0, batch=5, changes=MIXED)
+    assert all(law.epsilon_at_sigma >= found[0].epsilon_at_sigma for law in found)
+    assert all(law.sigma_at_epsilon is None for law in found[1:])
+
+
+# The profile of the range law
+
+
+@pytest.mark.parametrize(
+    ("asked", "gain"),
+    [
+        ({"sigma": 3.0, "compositions": 10, "delta": 1e-6}, 0.034),
+        ({"sigma": 6.0, "sensitivity": 2, "compositions": 10, "delta": 1e-6}, 0.046),
+        ({"sigma": 3.0, "delta": 0.01}, 0.11),
+        ({"sigma": 3.0, "sensitivity": 3, "delta": 1e-6}, 0.013),
+    ],
+    ids=str,
+)
+def test_the_profile_of_the_range_is_optimised(asked, gain):
+    best = design(**asked, batch=2, domain="integer", changes=OneSided())
+    assert best.origin == "optimised"
+    assert isinstance(best.noise, NormNoise)
+    assert best.noise.body.name == "range"
+    assert best.epsilon < (1.0 - gain) * best.rivals["range"]
+    assert best.noise.std == pytest.approx(asked["sigma"], rel=1e-9)
+    loss = PrivacyLoss.of(best.noise, float(best.sensitivity), OneSided()).compose(best.uses)
+    assert loss.epsilon(asked["delta"]) == best.epsilon
+    assert best.epsilon_lower > 0.999 * best.epsilon
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_every_shift_of_an_optimised_range_law_is_below_the_judge(steps):
+    """δ of one release at all admissible shifts, point by point."""
+    best = design(
+        delta=0.01,
+        sigma=2.0 * steps,
+        batch=2,
+        compositions=2,
+        domain="integer",
+        sensitivity=steps,
+        changes=OneSided(),
+    )
+    law = best.rival_laws["range"] if best.origin != "optimised" else best.noise
+    reach = 60 * steps
+    x = np.arange(-reach, reach + 1)
+    a, b = np.meshgrid(x, x, indexing="ij")
+    radius = np.maximum(np.maximum(a, b), 0) - np.minimum(np.minimum(a, b), 0)
+    p = law.pmf(radius)
+    loss = law.loss(float(steps), OneSided())
+    for v in itertools.product(range(steps + 1), repeat=2):
+        moved = np.zeros_like(p)
+        moved[v[0] :, v[1] :] = p[: p.shape[0] - v[0], : p.shape[1] - v[1]]
+        for epsilon in (0.0, 0.2, 0.5, 1.0):
+            for one, other in ((p, moved), (moved, p)):
+                delta = float(np.sum(np.maximum(one - math.exp(epsilon) * other, 0.0)))
+                assert delta <= float(loss.profile(epsilon)) + 1e-9
+
+
+def test_one_small_release_of_the_range_keeps_its_name():
+    best = design(delta=1e-6, epsilon=1.0, batch=5, domain="integer", changes=OneSided())
+    assert best.origin == "range"
+    assert best.noise.variance == pytest.approx(9.166707, rel=2e-4)
+    looser = design(delta=0.01, epsilon=1.0, batch=2, domain="integer", changes=OneSided())
+    assert looser.origin == "optimised"
+    assert looser.sigma < 0.95 * range_needed(looser)
+
+
+def range_needed(best):
+    """The standard deviation that the plain law needs for the same ε."""
+    low, high = best.sigma, 2.0 * best.sigma
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        law = range_law(middle, best.batch)
+        is_enough = PrivacyLoss.of(law, 1.0, OneSided()).epsilon(best.delta) <= best.epsilon
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high
+
+
+def test_a_saved_law_of_the_range_is_verified(tmp_path):
+    best = design(
+        delta=1e-6, sigma=3.0, batch=2, compositions=10, domain="integer", changes=OneSided()
+    )
+    write_artefact(artefact_of(best), tmp_path / "noise.json")
+    checked = verify(tmp_path / "noise.json")
+    assert checked.ok, checked.mismatches
+    assert checked.recomputed.epsilon <= best.epsilon * (1.0 + 1e-5)

@@ -12,10 +12,12 @@ import pyarrow
 import pytest
 
 from leastnoise import (
+    Box,
     BudgetExceededError,
     InvalidParameterError,
     Ledger,
     LedgerError,
+    OneSided,
     Plan,
     PlanError,
     PrivacyLoss,
@@ -453,3 +455,56 @@ def test_a_plan_of_another_data_set_is_refused(path, tmp_path):
         with pytest.raises(PlanError, match="of 'clinic', and the series of 'others'"):
             series.release(plan(Statistic("count")), table=ROWS)
         assert series.remaining == 4
+
+
+# Questions that all move one way
+
+
+def test_a_series_of_counts_is_kept_charged_and_gone_on_with(path, tmp_path):
+    with Ledger(tmp_path / "a.ledger") as book:
+        book.open_dataset("clinic", epsilon=3.0, delta=1e-5)
+        options = {"questions": 3, "sigma": 8.0, "delta": DELTA, "changes": OneSided()}
+        series = open_series(path, **options, ledger=book, dataset="clinic")
+        assert series.changes == OneSided()
+        assert series.unit.relation == "add/remove"
+        (charged,) = book.entries()[-1].draws
+        assert charged.changes == OneSided()
+        assert abs(series.answer(1203, 1.0).value - 1203) < 200
+        again = open_series(path, ledger=book)
+        assert (again.changes, again.remaining) == (OneSided(), 2)
+        assert again.noise == series.noise
+        assert "all up or all down" in again._repr_html_()
+        with pytest.raises(LedgerError):  # the relation of the data set is settled
+            open_series(
+                tmp_path / "b.series",
+                **{**options, "changes": None},
+                ledger=book,
+                dataset="clinic",
+                relation="replace",
+            )
+
+
+def test_one_sided_questions_are_for_persons_who_come_or_go(path):
+    options = {"questions": 3, "sigma": 8.0, "delta": DELTA, "changes": OneSided()}
+    with pytest.raises(InvalidParameterError, match="replaced"):
+        open_series(path, **options, relation="replace")
+    with pytest.raises(InvalidParameterError, match="new series"):
+        open_series(path, changes=OneSided())
+    plain = open_series(path, **{**options, "changes": None})
+    assert plain.changes == Box()
+    assert plain.unit.relation == ""
+
+
+def test_a_plan_of_counts_alone_is_answered_by_a_series_of_counts(path):
+    counted = (Statistic("sum", column="x", lower=0, upper=5, pitch=1, missing=0),)
+    signed = (Statistic("sum", column="x", lower=-5, upper=5, pitch=1, missing=0),)
+    two = [
+        Plan("c", None, "add/remove", each, 1.0, 1e-6, one_row_per_person=True)
+        for each in (counted, signed)
+    ]
+    options = {"questions": 4, "sigma": 8.0, "delta": DELTA, "changes": OneSided()}
+    series = open_series(path, **options, plan=two[0])
+    done = series.release(two[0], table=pyarrow.table({"x": [1, 2, 3, 4]}))
+    assert done.mechanism.laws[0].changes == OneSided()
+    with pytest.raises(PlanError, match="can only raise"):
+        series.release(two[1], table=pyarrow.table({"x": [1, 2, 3, 4]}))

@@ -14,9 +14,22 @@ import math
 import numpy as np
 import pytest
 
-from leastnoise import LatticeNoise, PrivacyLoss, gaussian, laplace, sphere
+from leastnoise import (
+    Box,
+    Euclidean,
+    LatticeNoise,
+    OneSided,
+    PrivacyLoss,
+    correlated,
+    cube,
+    design,
+    gaussian,
+    laplace,
+    sphere,
+)
 from leastnoise.errors import UnsupportedError
 from leastnoise.lattice.radial import is_non_increasing
+from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.losses import lattice as judge
 from leastnoise.losses.lattice import lattice_loss
 from leastnoise.series.law import check_convex, series_law
@@ -271,3 +284,103 @@ def test_the_sphere_falls_along_every_answer_so_the_corner_is_worst():
     for epsilon in (0.0, 0.2):
         common = np.minimum(inner[:, 0, :, 0], math.exp(epsilon) * q[:, -1, :, -1])
         assert abs(least_common(inner, q, epsilon) - float(common.sum())) <= CLOSE
+
+
+# Questions that all move one way: the hidden count
+
+
+def published(base: LatticeNoise) -> np.ndarray:
+    """The law of (x_1 + x_0, x_2 + x_0), twice the noise of a lifted law of two answers."""
+    reach = base.last
+    found = np.zeros((4 * reach + 1,) * 2)
+    for x in itertools.product(range(-reach, reach + 1), repeat=3):
+        place = x[1] + x[0] + 2 * reach, x[2] + x[0] + 2 * reach
+        found[place] += float(base.pmf(max(map(abs, x)))) / base.total
+    return found
+
+
+def moved(law: np.ndarray, v: tuple[int, int]) -> np.ndarray:
+    """P(w − 2v) on the places of P(w), 0 beyond."""
+    found = np.zeros_like(law)
+    size = law.shape[0]
+    to = [slice(max(2 * one, 0), size + min(2 * one, 0)) for one in v]
+    of = [slice(max(-2 * one, 0), size + min(-2 * one, 0)) for one in v]
+    found[to[0], to[1]] = law[of[0], of[1]]
+    return found
+
+
+def worst_one_way(law: np.ndarray, shifts: list[range], epsilon: float) -> float:
+    """The largest δ over all v_1 in the first range and v_2, chosen from w_1, in the second."""
+    least = math.inf
+    for first in shifts[0]:
+        left = [
+            np.minimum(law, math.exp(epsilon) * moved(law, (first, second))).sum(axis=1)
+            for second in shifts[1]
+        ]
+        least = min(least, float(np.min(left, axis=0).sum()))
+    return 1.0 - least
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_adapted_questions_that_all_move_one_way_stay_below_the_cube(m, seed):
+    base = random_law(3, seed, 3)
+    law = published(base)
+    up, down = range(m + 1), range(-m, 1)
+    for epsilon in EPSILONS:
+        bound = corner_delta(base, m, epsilon)
+        for shifts in ([up, up], [down, down]):
+            assert worst_one_way(law, shifts, epsilon) <= bound + CLOSE
+    if base.last >= m:
+        both = [range(-m, m + 1)] * 2
+        assert worst_one_way(law, both, 0.0) > corner_delta(base, m, 0.0)  # any signs would not
+
+
+@pytest.mark.parametrize("questions", [2, 10])
+def test_a_series_of_counts_has_the_noise_of_a_batch_of_counts(questions):
+    law, cost = series_law(questions, 1e-6, epsilon=1.0, changes=OneSided())
+    assert isinstance(law.noise, LiftedNoise)
+    assert law.noise.sampler().is_exact
+    assert cost == PrivacyLoss.of(law.noise, 1.0, OneSided()).epsilon(1e-6) <= 1.0
+    best = design(delta=1e-6, epsilon=1.0, batch=questions, changes=OneSided())
+    assert law.noise.std == pytest.approx(best.sigma, rel=3e-4)
+    plain, _ = series_law(questions, 1e-6, epsilon=1.0)
+    assert law.noise.std < 0.95 * plain.noise.std
+    at_sigma, needed = series_law(questions, 1e-6, sigma=8.0, changes=OneSided())
+    assert at_sigma.noise.std == pytest.approx(8.0, rel=1e-6)
+    assert needed < 0.95 * series_law(questions, 1e-6, sigma=8.0)[1]
+
+
+def test_one_question_and_many_are_served_as_they_were():
+    one, cost = series_law(1, 1e-6, sigma=8.0, changes=OneSided())
+    assert (one.noise, cost) == (series_law(1, 1e-6, sigma=8.0)[0].noise, cost)
+    many, _ = series_law(200, 1e-6, sigma=8.0, changes=OneSided())
+    assert many.noise == series_law(200, 1e-6, sigma=8.0)[0].noise  # the sphere has less noise
+
+
+@pytest.mark.parametrize(
+    ("changes", "domain", "words"),
+    [
+        (OneSided(touched=2), "real", "smaller space"),
+        (Box(touched=2), "real", "smaller space"),
+        (OneSided(ranges=((0, 1), (-1, 1), (0, 1))), "real", "smaller space"),
+        (Euclidean(1.0), "real", "smaller space"),
+        (OneSided(), "integer", "range law one answer after the"),
+    ],
+    ids=str,
+)
+def test_spaces_that_no_theorem_serves_are_refused(changes, domain, words):
+    with pytest.raises(UnsupportedError, match=words):
+        series_law(3, 1e-6, sigma=8.0, domain=domain, changes=changes)
+
+
+def test_a_lifted_law_is_kept_only_where_its_cube_may_be():
+    check_convex(LiftedNoise(cube(8.0, 4)))
+    assert LiftedNoise(cube(8.0, 4), (1.0, 1.0, 1.0)) == LiftedNoise(cube(8.0, 4))
+    with pytest.raises(UnsupportedError, match="convex"):
+        check_convex(LiftedNoise(cube(8.0, 4), (1.0, 0.5, 0.0)))
+    with pytest.raises(UnsupportedError, match="convex"):
+        check_convex(correlated(8.0, 4))
+    comb = LatticeNoise.from_weights([1.0, 0.1, 1.0], None, dimension=3)
+    with pytest.raises(UnsupportedError, match="convex"):
+        check_convex(LiftedNoise(comb))

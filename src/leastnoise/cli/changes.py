@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,6 +35,19 @@ def _space_options(otherwise: str) -> Callable[..., Any]:
 
 
 space_options = _space_options(". [default: box]")
+unequal_options = options(
+    click.option(
+        "--ranges",
+        metavar="FROM:TO,…",
+        help="With --changes one-sided: by how much a person who is added moves each answer, in "
+        "sensitivities, such as 0:1,-0.5:1 for two answers.",
+    ),
+    click.option(
+        "--weights",
+        metavar="NUMBERS",
+        help="How much the squared error of each answer matters, in sensitivities, such as 1,1,4.",
+    ),
+)
 space_of_a_law = _space_options("; by default what an artefact states, else box.")
 
 
@@ -55,6 +68,37 @@ def stated_changes(
     if changes == ONE_SIDED:
         return OneSided(touched)
     return None if changes is None and touched is None else Box(touched)
+
+
+def with_ranges(space: Changes | None, ranges: str | None, answers: int) -> Changes | None:
+    """The same space with the ranges that --ranges states."""
+    from leastnoise.changes import OneSided
+
+    if ranges is None:
+        return space
+    if not isinstance(space, OneSided):
+        raise refused("--ranges", ranges, f"to come with --changes {ONE_SIDED}")
+    expected = "to be one pair FROM:TO for each answer, such as 0:1,-0.5:1"
+    pairs = [each.split(":") for each in ranges.split(",")]
+    if any(len(pair) != 2 for pair in pairs) or len(pairs) != answers:
+        raise refused("--ranges", ranges, expected)
+    found = [_numbers("--ranges", ranges, pair, expected) for pair in pairs]
+    return OneSided(space.touched, tuple((low, high) for low, high in found))
+
+
+def stated_weights(weights: str | None) -> list[float] | None:
+    """The numbers of --weights."""
+    if weights is None:
+        return None
+    expected = "to be one number for each answer, such as 1,1,4"
+    return _numbers("--weights", weights, weights.split(","), expected)
+
+
+def _numbers(name: str, value: str, parts: Sequence[str], expected: str) -> list[float]:
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        raise refused(name, value, expected) from None
 
 
 def _check_touched(touched: int | None, answers: int) -> None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leastnoise.cli.changes import check_fitted, space_options, stated_changes
+from leastnoise.cli.changes import (
+    check_fitted,
+    space_options,
+    stated_changes,
+    stated_weights,
+    unequal_options,
+    with_ranges,
+)
 from leastnoise.cli.group import main
 from leastnoise.cli.options import choice, domain, json_option, number, out_option, plot_option, use
 from leastnoise.cli.output import DASH, drawn, not_both_on_stdout, print_json, write_out
@@ -32,6 +39,7 @@ _FIELDS = (
 @choice("--objective", ["tight", "renyi"], "What is minimised.")
 @number("--renyi-order", "With --objective renyi: the order; without it, the paper's moments rule.")
 @space_options
+@unequal_options
 @number("--step", "Pitch of the lattice (real answers); divides the sensitivity.")
 @out_option("Write the law as a verifiable artefact (exact integer weights).")
 @plot_option
@@ -43,6 +51,8 @@ def design(
     changes: str | None,
     radius: float | None,
     touched: int | None,
+    ranges: str | None,
+    weights: str | None,
     **request: Any,
 ) -> None:
     """Design the best noise for a standard deviation or for an epsilon.
@@ -54,6 +64,9 @@ def design(
       leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --out noise.json
     Ten counts, which a person who is added moves up and never down, with less noise:
       leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --changes one-sided
+    Two counts and a value between -0.5 and 1, each with noise for its range:
+      leastnoise design --delta 1e-6 --epsilon 1 --batch 3 --changes one-sided \
+--ranges 0:1,0:1,-0.5:1
     The law with its rivals as a picture:
       leastnoise design --delta 1e-6 --sigma 1 --compositions 5 --plot law.png
     """
@@ -62,7 +75,8 @@ def design(
     not_both_on_stdout(out, as_json)
     space = stated_changes(changes, radius, touched, request["batch"])
     check_fitted(radius, changes, request["domain"], request["objective"])
-    best = make(**request, changes=space)
+    space = with_ranges(space, ranges, request["batch"])
+    best = make(**request, changes=space, weights=stated_weights(weights))
     certified = None if out is None else _write_artefact(best, out)
     if plot is not None:
         from leastnoise.plots import design_sheet
@@ -97,5 +111,8 @@ def _as_json(best: Design) -> dict[str, Any]:
         "changes": best.changes.describe(),
         "std": best.noise.std,
         "half_width_95": best.noise.interval(0.95),
+        "scales": list(best.scales),
+        "sigmas": list(best.sigmas),
+        "weights": None if best.weights is None else list(best.weights),
         "rivals": dict(best.rivals),
     }

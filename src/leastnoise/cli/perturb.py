@@ -63,6 +63,11 @@ _UNIT = ("relation", "person", "person-is")
     "many. Nothing but you says so.",
     type=click.IntRange(min=1),
 )
+@flag(
+    "--scaled",
+    help="For a law designed with --ranges or --weights: each answer is divided by its scale "
+    "already, as the artefact states it.",
+)
 @file_option("--ledger", "The ledger that the cost is written to before anything is shown.")
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
 @click.option(
@@ -83,6 +88,7 @@ def perturb(
     columns: tuple[str, ...],
     delimiter: str,
     touched: int | None,
+    scaled: bool,
     ledger: str | None,
     dataset: str | None,
     plan: str | None,
@@ -129,6 +135,7 @@ def perturb(
     unit = stated_unit(**protected)
     _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
+    _check_scaled(artefact, scaled)
     unit = with_relation(unit, artefact.guarantee.changes)
     table = _read(answers, header, columns, delimiter, artefact)
     draws = _draws(artefact, table)
@@ -266,6 +273,21 @@ def _verified(law: str) -> Artefact:
             f"{law!r} does not hold what it states: {found.mismatches[0]} See: leastnoise verify."
         )
     return artefact
+
+
+def _check_scaled(artefact: Artefact, scaled: bool) -> None:
+    """A law for answers of unequal ranges or weights is for answers that are divided by scales:
+    noise for others would be too little."""
+    scales = artefact.problem.get("scales")
+    is_plain = scales is None or all(each == 1.0 for each in scales)
+    if scaled and is_plain:
+        raise refused("--scaled", True, "to be left out: the artefact states no scales")
+    if not scaled and not is_plain:
+        expected = (
+            "for a law whose answers have scales of their own: divide each answer by that of the "
+            "artefact's problem, multiply what is printed by it, and say so"
+        )
+        raise refused("--scaled", False, expected)
 
 
 def _read(

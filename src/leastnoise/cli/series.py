@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leastnoise.cli.changes import BOX, ONE_SIDED, condition
 from leastnoise.cli.group import main
 from leastnoise.cli.messages import refused
 from leastnoise.cli.options import EXACT, domain, file_option, flag, json_option, number, options
@@ -95,6 +96,14 @@ def _opened_ledger(ledger: str | None) -> Any:
 @number("--sigma", "Noise on an answer, in sensitivities: the least ε is found.")
 @number("--delta", "δ of all answers together; by default the share of the ledger's.")
 @domain
+@click.option(
+    "--changes",
+    type=click.Choice([BOX, ONE_SIDED]),
+    default=BOX,
+    show_default=True,
+    help="How one person moves the questions. one-sided: a person who is added can only raise "
+    "them, as counts; with less noise, on the real line.",
+)
 @file_option("--ledger", "The ledger that is charged, once, and counts the answers.")
 @click.option("--dataset", help="With --ledger: the data set whose budget pays.")
 @click.option("--note", default="", help="With --ledger: anything to remember.")
@@ -118,6 +127,7 @@ def series_open(
     sigma: float | None,
     delta: float | None,
     domain: str,
+    changes: str,
     **protected: Any,
 ) -> None:
     """Open a series: the noise is designed, charged and drawn, and kept in FILE, which only its
@@ -126,6 +136,7 @@ def series_open(
     \b
       leastnoise series open analyst.series --questions 10 --epsilon 1 --delta 1e-6
     """
+    from leastnoise.changes import OneSided
     from leastnoise.series.opening import open_series
 
     _check_ledger(ledger, {"--dataset": dataset, "--note": note or None, "--last": last or None})
@@ -140,6 +151,7 @@ def series_open(
             sigma=sigma,
             delta=delta,
             domain="integer" if domain == "integer" else "real",
+            changes=OneSided() if changes == ONE_SIDED else None,
             ledger=book,
             dataset=dataset,
             plan=plan,
@@ -381,6 +393,7 @@ def _facts(opened: Series) -> dict[str, Any]:
         "half_width_95": noise.interval(0.95),
         "domain": noise.domain,
         "answers_a_draw": noise.dimension,
+        "changes": opened.changes.describe(),
         "dataset": opened.dataset,
         **{name: value or None for name, value in asdict(opened.unit).items()},
         "encrypted": opened.is_encrypted,
@@ -394,11 +407,13 @@ def _described(opened: Series) -> str:
     paid += ", encrypted" if opened.is_encrypted else ""
     if opened.entropy != OPERATING_SYSTEM:
         paid += f"; NOT PRIVATE: {opened.entropy}"
+    held = condition(opened.changes, opened.questions)
+    only = f"\ncondition: {held}" if held else ""
     return (
         f"{opened.questions} questions one after another: epsilon = {above(opened.epsilon, 6)} at "
         f"delta = {above(opened.delta, 6)} for all of them together{paid}\n"
         f"noise on each: standard deviation {noise.std:.6g} sensitivities, ± "
-        f"{above(noise.interval(0.95))} at 95 %"
+        f"{above(noise.interval(0.95))} at 95 %{only}"
     )
 
 

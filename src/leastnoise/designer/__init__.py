@@ -4,6 +4,7 @@ Read in this order:
 
     design         `design`, the entrance
     request        what is asked for, in the user's units and in lattice units
+    fits           unequal ranges and weights: what reduces to equal ones, and by which scales
     search         the best law at a given sigma: which laws compete, which is preferred
     at_epsilon     the same at a given ε: what is calibrated, and from where
     calibrate      which scale gives this ε: the one search

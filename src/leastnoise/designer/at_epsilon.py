@@ -24,7 +24,7 @@ from leastnoise.designer.calibrate import (
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import LARGEST_RATIO, Request, smallest_ratio
 from leastnoise.designer.result import FoundLaw, Way
-from leastnoise.designer.rivals import FITTED, known_laws, plain_cube, rivals
+from leastnoise.designer.rivals import FITTED, known_laws, laws_of, plain_cube, rivals
 from leastnoise.designer.search import FAILURES, attempted, best_at, independent, judged
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Noise
@@ -181,10 +181,10 @@ class _Search:
 
     def apart(self) -> Calibrated[FoundLaw] | None:
         """Noise of its own on each answer of a batch, where sigma is too small for a joint law.
-        None where only the length of all changes is bounded: one answer may then move farther than
-        by its sensitivity."""
+        None where only the length of all changes is bounded, as one answer may then move farther
+        than by its sensitivity, or where the answers were scaled for joint noise."""
         request = self.request
-        if request.changes.ranges_of(request.batch) is None:
+        if not request.has_plain_laws:
             return None
         below = _Search(request, self.epsilon, (request.smallest, self.ends[0]))
         first = _first_ratio(request.one_answer(), self.epsilon)
@@ -249,8 +249,8 @@ def _first_ratio(request: Request, epsilon: float) -> float:
         unit = replace(request, sensitivity=1.0, domain="real", step=None)
         return _known_ratio(build, epsilon, unit, draws, start)
 
-    if request.changes.ranges_of(batch) is None:
-        return _first_of_length(request, needed)
+    if not request.has_plain_laws:
+        return _first_of_one_kind(request, needed)
 
     gauss = needed(gaussian, uses, 1.0)
     begin, found = min(gauss, LARGEST_RATIO), [gauss]
@@ -268,11 +268,11 @@ def _first_ratio(request: Request, epsilon: float) -> float:
     return min(max(min(found), request.smallest), LARGEST_RATIO)
 
 
-def _first_of_length(
+def _first_of_one_kind(
     request: Request, needed: Callable[[Callable[[float], Noise], int, float], float]
 ) -> float:
-    """The same where only the length of the changes is known."""
-    known = known_laws(1.0, request.batch, "real", request.changes)
+    """The same where only the length of the changes is known, or one kind of law may serve."""
+    known = laws_of(replace(request, sensitivity=1.0, domain="real", step=None))
     ratio = min(needed(build, request.compositions, 1.0) for _, build, _ in known)
     return min(max(ratio, request.smallest), LARGEST_RATIO)
 

@@ -63,7 +63,10 @@ def compare(
 
 
 def _needed(best: Design, domain: Domain) -> dict[str, float | None]:
-    """The standard deviation that each other known law needs for the ε of the best."""
+    """The standard deviation that each other known law needs for the ε of the best; not where it
+    has other scales of the answers."""
+    if best.factors is not None:
+        return {}
     return {
         name: least_sigma(
             build,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from leastnoise.changes import Changes
 from leastnoise.cost import Cost
-from leastnoise.designer.at_epsilon import at_epsilon
+from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
 from leastnoise.designer.lattice_law import certified
 from leastnoise.designer.request import Objective, Request
-from leastnoise.designer.result import Design, FoundLaw
-from leastnoise.designer.search import attempted, best_at
+from leastnoise.designer.result import Design
 from leastnoise.errors import DesignError, InvalidParameterError, positive
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.solver.optimum import discretisation_cost
@@ -33,6 +32,7 @@ def design(
     step: float | None = None,
     touched: int | None = None,
     changes: Changes | None = None,
+    weights: Sequence[float] | None = None,
 ) -> Design:
     """The noise that gives the least ε at a given `sigma`, or the least `sigma` at a given
     `epsilon`.
@@ -41,7 +41,9 @@ def design(
     which `sigma` holds, and is multiplied by `Design.scales`. What one person can change is smaller
     than the box of all changes more often than not: `changes` says so, and the noise is fitted to
     it. If one person can change at most `touched` of the answers, independent noise costs that many
-    compositions and competes with joint noise.
+    compositions and competes with joint noise. Answers that move by unequal ranges, or that matter
+    unequally, get noise of unequal sizes, `Design.sigmas`; `sigma` is then the root of the weighted
+    mean of their squares, each counted in sensitivities of its answer.
 
     Args:
         delta: Probability with which the guarantee may fail, in (0, 1), over all releases; far
@@ -65,7 +67,10 @@ def design(
             sensitivity; by default fine enough.
         touched: How many answers of a batch one person can change; by default all.
         changes: Which vectors of changes one person can make, in sensitivities: `Box()`, any signs,
-            `OneSided()`, all up or all down, or `Euclidean(radius)`; by default the box.
+            `OneSided()`, all up or all down or each within a range of its own, or
+            `Euclidean(radius)`; by default the box.
+        weights: How much the squared error of each answer matters, in sensitivities of the answer,
+            on the real line; by default all the same.
 
     Returns:
         The best law found, its certified ε, what the rivals need, and the proofs; see `Design`.
@@ -102,56 +107,64 @@ def design(
         step=step,
         touched=touched,
         changes=changes,
+        weights=weights,
     )
     if sigma is None:
-        sigma, best, named = at_epsilon(request, positive("epsilon", epsilon))
+        best = fitted_within(request, positive("epsilon", epsilon))
     else:
-        sigma = request.checked_sigma(positive("sigma", sigma))
-        best, named = best_at(request, sigma, attempted(request, sigma))
-    if not math.isfinite(best.epsilon):
+        best = fitted_at(request, request.checked_sigma(positive("sigma", sigma)))
+    if not math.isfinite(best.law.epsilon):
         raise DesignError(
-            f"No law of sigma={sigma!r} has a finite epsilon for "
+            f"No law of sigma={best.sigma!r} has a finite epsilon for "
             f"compositions={request.compositions}."
         )
-    return _as_design(request, sigma, best, named)
+    return _as_design(request, best)
 
 
-def _as_design(
-    request: Request, sigma: float, found: FoundLaw, named: Mapping[str, FoundLaw]
-) -> Design:
+def _as_design(asked: Request, best: Fitted) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
+    request, found, sigma = best.fit.request, best.law, best.sigma / best.fit.spread
     loss = request.loss(found.noise).compose(request.compositions * found.uses)
     bounds = loss.epsilon_bounds(request.delta)
     optimum = None if found.on_lattice is None else certified(found.on_lattice.optimum)
     lattice = None if optimum is None else discretisation_cost(optimum)
-    rivals = sorted(named.items(), key=lambda item: item[1].epsilon)
+    rivals = sorted(best.needed.items(), key=lambda item: item[1])
+    is_scaled = request.changes != asked.changes or best.fit.spread != 1.0
     return Design(
         noise=found.noise,
         epsilon=bounds.upper,
         epsilon_lower=bounds.lower,
         delta=request.delta,
-        sigma=sigma,
-        sensitivity=request.sensitivity,
-        sensitivities=request.sensitivities,
-        compositions=request.compositions,
-        batch=request.batch,
-        touched=request.touched,
-        changes=request.changes,
+        sigma=best.sigma,
+        sensitivity=asked.sensitivity,
+        sensitivities=asked.sensitivities,
+        compositions=asked.compositions,
+        batch=asked.batch,
+        touched=asked.touched,
+        changes=asked.changes,
         objective=request.objective,
         origin=found.name,
         renyi_order=None if optimum is None else optimum.problem.order,
         gap=None if optimum is None else optimum.gap,
         status="A known law is the best found." if optimum is None else optimum.status.value,
-        residual=_residual(found.noise, request.cost, sigma),
+        residual=_residual(found.noise, request, sigma),
         discretisation=None if lattice is None else lattice.bins + lattice.tail,
         moments_epsilon=found.moments,
-        rivals=MappingProxyType({name: law.epsilon for name, law in rivals}),
-        rival_laws=MappingProxyType({name: law.noise for name, law in rivals}),
+        rivals=MappingProxyType(dict(rivals)),
+        rival_laws=MappingProxyType(
+            {name: best.named[name].noise for name, _ in rivals if name in best.named}
+        ),
+        weights=asked.weights,
+        factors=best.fit.factors if is_scaled else None,
+        judged_for=request.changes if is_scaled else None,
     )
 
 
-def _residual(noise: Noise, cost: Cost, sigma: float) -> float:
+def _residual(noise: Noise, request: Request, sigma: float) -> float:
     """How far the law is from unit mass and from its cost budget, relatively."""
-    budget = cost.of(sigma)
     mass = 1.0 if noise.radial is None else noise.radial.total
-    return max(abs(mass - 1.0), abs(noise.expected_cost(cost) / budget - 1.0))
+    if request.ties is not None:  # sigma is that of an answer with the tie 1
+        widest = max(abs(tie) for tie in request.ties)
+        sigma *= math.sqrt(0.5 * (1.0 + widest * widest))
+    budget = request.cost.of(sigma)
+    return max(abs(mass - 1.0), abs(noise.expected_cost(request.cost) / budget - 1.0))

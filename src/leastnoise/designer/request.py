@@ -16,7 +16,6 @@ from leastnoise.designer import whole_numbers
 from leastnoise.errors import (
     DesignError,
     InvalidParameterError,
-    UnsupportedError,
     at_least,
     one_of,
     open_unit,
@@ -24,6 +23,8 @@ from leastnoise.errors import (
     positive_integer,
     real_number,
 )
+from leastnoise.lattice.bodies.overlap import worst_moved
+from leastnoise.lattice.bodies.range import RangeBody
 from leastnoise.lattice.resolution import (
     aligned_bins,
     bins_of_design,
@@ -34,8 +35,10 @@ from leastnoise.lattice.resolution import (
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import shift_in_steps, step_of
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.laws.correlated import SharedNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import MOST_EXACT, NormNoise
 from leastnoise.solver.budget import LatticeBudget
 from leastnoise.solver.problem import RenyiProblem, renyi_problem
 from leastnoise.solver.staircase import best_staircase
@@ -43,6 +46,7 @@ from leastnoise.solver.staircase import best_staircase
 Objective = Literal["tight", "renyi"]
 
 MOST_ANSWERS = 10_000  # of a batch; there a joint draw gains less than 1 % over independent noise
+MOST_OF_A_NORM = 60  # answers: beyond, the sphere is better, and counting takes seconds
 LARGEST_RATIO = 2_000.0  # sigma/sensitivity that can be designed for
 # sigma of integer noise, of which every integer within fifty sigmas has a probability of its own
 MOST_INTEGERS = 20_000.0
@@ -55,6 +59,7 @@ _SMALLEST_JOINT: Mapping[Domain, float] = {"real": 0.01, "integer": 1e-5}
 # radius of uniform noise of the cost c(sigma), in sigmas: √3 for the quadratic cost, e for log(1 +
 # |z|)
 _WIDEST = 4.0
+_MOST_UNEQUAL = 1e12  # of two weights: their answers then differ by a thousand in noise
 
 
 def smallest_ratio(domain: Domain) -> float:
@@ -66,7 +71,9 @@ def smallest_ratio(domain: Domain) -> float:
 class Request:
     """A design problem in the user's units, checked; see `design` for the meaning of each field.
 
-    `sensitivity` is the largest of `sensitivities`; `changes` are those of `batch` answers.
+    `sensitivity` is the largest of `sensitivities`; `changes` are those of `batch` answers. `ties`
+    and `parts` are of answers that were scaled to be alike (`fits`), and name the only laws that
+    are then looked for.
     """
 
     delta: float
@@ -80,6 +87,9 @@ class Request:
     objective: Objective
     renyi_order: float | None
     step: float | None
+    weights: tuple[float, ...] | None = None
+    ties: tuple[float, ...] | None = None  # of a law with a hidden count (`fits`)
+    parts: SharedNoise | None = None  # of correlated noise that answers share unequally
 
     @staticmethod
     def of(
@@ -95,6 +105,7 @@ class Request:
         step: float | None = None,
         touched: int | None = None,
         changes: Changes | None = None,
+        weights: Sequence[float] | None = None,
     ) -> Request:
         """The request, or an InvalidParameterError that says what is wrong with it."""
         cost = _checked_cost(cost)
@@ -112,7 +123,9 @@ class Request:
             objective=one_of("objective", objective, ("tight", "renyi")),
             renyi_order=None if renyi_order is None else _checked_order(renyi_order, objective),
             step=None if step is None else positive("step", step),
+            weights=_checked_weights(weights, batch),
         )
+        _check_scaled(request)
         if request.domain == "integer":
             positive_integer("sensitivity", request.sensitivity)
         if request.step is not None:
@@ -195,12 +208,29 @@ class Request:
         is_plain = self.domain == "real" and self.cost.exponent == 2.0
         return self.batch > 1 and isinstance(self.changes, OneSided) and is_plain
 
+    @property
+    def is_of_range(self) -> bool:
+        """Whether our own law is looked for on the shells of the range norm (`laws.norm`): whole
+        answers that all move the same way, by steps that are judged exactly."""
+        is_plain = isinstance(self.changes, OneSided) and self.changes.ranges is None
+        is_small = self.batch <= MOST_OF_A_NORM and self.sensitivity <= MOST_EXACT
+        is_whole = self.domain == "integer" and self.cost.exponent == 2.0
+        return self.batch > 1 and is_plain and is_small and is_whole
+
+    @property
+    def has_plain_laws(self) -> bool:
+        """Whether the box of the sensitivities holds all changes and every law may serve: not where
+        only a length is known, and not of answers that were scaled for one kind of law."""
+        is_scaled = self.ties is not None or self.parts is not None
+        return not is_scaled and self.changes.ranges_of(self.batch) is not None
+
     def on_lattice(self, sigma: float, shift: int | None = None) -> LatticeRequest:
         """The request at one sigma in lattice units; `shift` is how many steps a sensitivity has
         where that is known."""
         if self.is_lifted:
-            above = replace(self, batch=self.batch + 1, changes=BOX)
-            return replace(above.on_lattice(math.sqrt(2.0) * sigma, shift), is_lifted=True)
+            above = replace(self, batch=self.batch + 1, changes=BOX, ties=None)
+            found = above.on_lattice(math.sqrt(2.0) * sigma, shift)
+            return replace(found, is_lifted=True, ties=self.ties)
         s, cost = self.sensitivity, self.cost
         budget = cost.of(sigma)
         if not budget > 0.0:
@@ -223,6 +253,10 @@ class Request:
         line and then rounding."""
         cost, budget = self.cost, self.cost.of(sigma)
         whole, needed = round(self.sensitivity), bins_of_design(ratio)
+        if self.is_of_range:
+            asked = cost.over_blocks(1), budget, ratio, self.delta, self.compositions
+            moved = worst_moved(self.batch, self.touched)
+            return LatticeRequest(self.batch, whole, "integer", *asked, moved=moved)
         block = block_size(whole, needed)
         if self.batch > 1 or whole // block <= 4 * needed:
             asked = cost.over_blocks(block), budget, ratio, self.delta, self.compositions
@@ -265,6 +299,8 @@ class LatticeRequest:
         rounded_to: The cost and its budget on the integers, where the law is one of the real line
             that is rounded (`whole_numbers`).
         is_lifted: Whether the law is one with a hidden count, of one answer less.
+        ties: Of such a law.
+        moved: How many answers the worst shift moves, where the shells are those of the range norm.
     """
 
     dimension: int
@@ -279,6 +315,8 @@ class LatticeRequest:
     block: int = 1
     rounded_to: tuple[Cost, float] | None = None
     is_lifted: bool = False
+    ties: tuple[float, ...] | None = None
+    moved: int | None = None
 
     def problem(self, order: float, *, monotone: bool = True) -> RenyiProblem:
         """The Rényi program of one order."""
@@ -290,16 +328,33 @@ class LatticeRequest:
             domain=self.domain,
             cost=self.cost,
             monotone=monotone,
+            moved=self.moved,
         )
+
+    def in_steps(self, log_h: Floats) -> tuple[Noise, Changes]:
+        """A law of the lattice that ends, in lattice units, and the changes it is judged for."""
+        if self.moved is not None:
+            body = RangeBody(self.dimension)
+            return NormNoise.from_log_weights(body, log_h), OneSided(self._touched)
+        d = self.dimension
+        return LatticeNoise.from_log_weights(log_h, None, domain=self.domain, dimension=d), BOX
+
+    @property
+    def _touched(self) -> int | None:
+        """A number of touched answers that has the same worst shift."""
+        centre = self.moved is None or self.moved == (self.dimension + 1) // 2
+        return None if centre else self.moved
 
     def noise(self, log_h: Floats, tail_ratio: float | None) -> Noise:
         """A law of the lattice in the user's units."""
+        if self.moved is not None:
+            return NormNoise.from_log_weights(RangeBody(self.dimension), log_h, tail_ratio)
         log_h, ratio = in_integers(log_h, tail_ratio, self.block)
         law = LatticeNoise.from_log_weights(
             log_h, ratio, step=self.step, domain=self.domain, dimension=self.dimension
         )
         if self.is_lifted:
-            return LiftedNoise(law)
+            return LiftedNoise(law, self.ties)
         if self.rounded_to is None:
             return law
         return whole_numbers.rounded(law, *self.rounded_to)
@@ -328,14 +383,42 @@ def _checked_changes(
                 f"to be left out beside changes={found!r}, which says it already",
             )
         found = replace(found, touched=touched).fitted(batch)
-    if isinstance(found, OneSided) and found.ranges is not None:
-        raise UnsupportedError(
-            "Noise is designed for answers that move alike: leave out the ranges of "
-            f"changes={found!r}, which then are within (0, 1), or declare Box()."
-        )
     if objective == "renyi" and not isinstance(found, Box):
         raise InvalidParameterError("objective", objective, f'to be "tight" with changes={found!r}')
     return found
+
+
+def _checked_weights(weights: Sequence[float] | None, batch: int) -> tuple[float, ...] | None:
+    """The weights of the answers; None where they are all the same."""
+    if weights is None:
+        return None
+    found = tuple(positive(f"weights[{index}]", each) for index, each in enumerate(weights))
+    if len(found) != batch:
+        raise InvalidParameterError(
+            "weights", list(found), f"to have one entry for each of batch={batch} answers"
+        )
+    if max(found) > _MOST_UNEQUAL * min(found):
+        raise InvalidParameterError(
+            "weights", list(found), f"to differ by a factor of at most {_MOST_UNEQUAL:g}"
+        )
+    return None if len(set(found)) == 1 else found
+
+
+def _check_scaled(request: Request) -> None:
+    """Answers of unequal ranges or weights are designed for by their variance alone."""
+    is_unequal = isinstance(request.changes, OneSided) and request.changes.ranges is not None
+    for name, is_given in (("ranges", is_unequal), ("weights", request.weights is not None)):
+        if not is_given:
+            continue
+        if request.cost.exponent != 2.0:
+            expected = f"to be the square of the error beside {name} of the answers"
+            raise InvalidParameterError("cost", request.cost, expected)
+        if request.objective != "tight":
+            expected = f'to be "tight" beside {name} of the answers'
+            raise InvalidParameterError("objective", request.objective, expected)
+    if request.weights is not None and request.domain == "integer":
+        expected = 'to be left out for domain="integer": whole numbers are not scaled'
+        raise InvalidParameterError("weights", list(request.weights), expected)
 
 
 def _checked_batch(batch: int) -> int:

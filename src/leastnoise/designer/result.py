@@ -28,6 +28,7 @@ OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
 # Rivals that put independent noise on each answer, and our own of that kind.
 _SHAPES = ("Gaussian", "Laplace", "Staircase")
+_MOST_TOLD = 8  # standard deviations in a summary
 PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
 
 
@@ -95,7 +96,13 @@ class Design:
         moments_epsilon: Objective "renyi": the moments accountant's ε, the paper's objective; else
             None.
         rivals: ε that each known law needs at the same cost, best first.
-        rival_laws: These laws themselves, by the same names; not part of what is shown or saved.
+        rival_laws: These laws themselves, by the same names, where their answers have the same
+            scales; not part of what is shown or saved.
+        weights: How much the squared error of each answer matters; None for all the same.
+        factors: What each answer is scaled by beside its sensitivity, where answers move by unequal
+            ranges or matter unequally; else None.
+        judged_for: The changes of the answers so scaled, in sensitivities, which the law is judged
+            for; None where they are not scaled, and it is judged for `changes`.
 
     Example:
         >>> from leastnoise import design
@@ -129,6 +136,9 @@ class Design:
     rival_laws: Mapping[str, Noise] = field(
         default_factory=lambda: MappingProxyType({}), repr=False, compare=False
     )
+    weights: tuple[float, ...] | None = None
+    factors: tuple[float, ...] | None = None
+    judged_for: Changes | None = None
 
     @property
     def is_joint(self) -> bool:
@@ -180,14 +190,28 @@ class Design:
             noise: The law of the design, or one of its rivals.
 
         Returns:
-            Those of the whole batch where one draw serves all of it, else the box of its part.
+            Those of the whole batch where one draw serves all of it, else the box of its part;
+            of answers that are divided by `scales`.
         """
-        return self.changes if noise.dimension == self.batch else BOX
+        if noise.dimension != self.batch:
+            return BOX
+        return self.changes if self.judged_for is None else self.judged_for
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """What the noise on each answer is multiplied by: its sensitivity over the largest one."""
-        return tuple(each / self.sensitivity for each in self.sensitivities)
+        """What the noise on each answer is multiplied by: its sensitivity over the largest one, and
+        where answers move by unequal ranges or matter unequally, its factor."""
+        factors = self.factors or (1.0,) * self.batch
+        return tuple(
+            factor * each / self.sensitivity
+            for factor, each in zip(factors, self.sensitivities, strict=True)
+        )
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """Standard deviation of the noise on each answer, in its units."""
+        joint = self.noise.stds if self.is_joint else (self.noise.std,) * self.batch
+        return tuple(scale * std for scale, std in zip(self.scales, joint, strict=True))
 
     @property
     def reason(self) -> str:
@@ -239,8 +263,7 @@ class Design:
                 if self.changes == BOX
                 else [f"  condition   {self.changes.condition(self.batch)}"]
             ),
-            f"  accuracy    standard deviation {self.noise.std:.6g}, ± "
-            f"{above(self.noise.interval(0.95))} at 95 % from noise alone",
+            self._accuracy,
             f"  attacker    guesses right at most {per_cent(self.attacker.guess)} of the time, "
             f"from even odds ({about(self.attacker.gaussian_guess)} with Gaussian noise of this "
             f"epsilon and delta; {per_cent(self.attacker.allowed)} are allowed)",
@@ -266,6 +289,17 @@ class Design:
         )
         return "\n".join(lines)
 
+    @property
+    def _accuracy(self) -> str:
+        if self.factors is None:
+            return (
+                f"  accuracy    standard deviation {self.noise.std:.6g}, ± "
+                f"{above(self.noise.interval(0.95))} at 95 % from noise alone"
+            )
+        told = ", ".join(f"{sigma:.6g}" for sigma in self.sigmas[:_MOST_TOLD])
+        more = ", …" if self.batch > _MOST_TOLD else ""
+        return f"  accuracy    standard deviations {told}{more}; each answer has a scale of its own"
+
     def _repr_html_(self) -> str:
         noise = self.noise
         draws = "independent draws" if noise.dimension == 1 else "one joint draw"
@@ -277,8 +311,7 @@ class Design:
             "noise": f"{self.origin}, {noise.domain}, {draws}",
             "guarantee": f"ε = {above(self.epsilon, 6)} at δ = {above(self.delta, 6)}",
             "exact ε above": below(self.epsilon_lower, 6),
-            "standard deviation": f"{noise.std:.6g}",
-            "± at 95 %": above(noise.interval(0.95)),
+            **self._spread,
             "use": f"{self.compositions} release(s) of {self.batch} answer(s), sensitivity {span}",
         }
         if self.changes != BOX:  # a condition of the guarantee
@@ -289,6 +322,13 @@ class Design:
             )
         bars = bars_svg({"this noise": self.epsilon, **self.rivals}, "ε at the same deviation")
         return side_by_side(facts(rows), noise.density_svg(GaussianNoise(noise.std)) + bars)
+
+    @property
+    def _spread(self) -> dict[str, str]:
+        if self.factors is None:
+            width = above(self.noise.interval(0.95))
+            return {"standard deviation": f"{self.noise.std:.6g}", "± at 95 %": width}
+        return {"standard deviations": f"{min(self.sigmas):.6g} to {max(self.sigmas):.6g}"}
 
     def __repr__(self) -> str:
         return (
@@ -309,6 +349,8 @@ def artefact_of(design: Design) -> Artefact:
     law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
     stated = ("sigma", "batch", "touched", "compositions", "objective")
     problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
+    if design.factors is not None:  # the law is for answers that are divided by these
+        problem |= {"scales": list(design.scales), "changes": design.changes.describe()}
     return certify(
         law,
         delta=delta,

@@ -12,7 +12,7 @@ from leastnoise.changes import BOX, Changes
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
-from leastnoise.designer.request import Request
+from leastnoise.designer.request import MOST_OF_A_NORM, Request
 from leastnoise.designer.result import FoundLaw, Way
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.lattice.bodies.base import Body
@@ -23,7 +23,7 @@ from leastnoise.lattice.resolution import FINE, WIDE, WIDE_STAIRS, bins_of_desig
 from leastnoise.lattice.steps import step_of
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
-from leastnoise.laws.correlated import Core, correlated, normal
+from leastnoise.laws.correlated import Core, correlated, normal, shared
 from leastnoise.laws.exponential import exponential_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
@@ -34,14 +34,13 @@ _MOST_BINS = 30
 # Sigma in sensitivities: below, the bins of the Cactus law are too wide and its program is beyond
 # double precision, and the cube law has too many pairs of bins to judge.
 _LEAST = {"Cactus": 0.05, "cube": 0.01}
-_MOST_OF_A_NORM = 60  # answers: beyond, the sphere is better, and counting takes seconds
 _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 
 
 def rivals(request: Request, sigma: float, only: str | None = None) -> list[FoundLaw]:
     """Every known law that can be built at this cost, best first; or the named one `only`."""
     found, s, domain = [], request.sensitivity, request.domain
-    for name, build, uses in known_laws(s, request.batch, domain, request.changes):
+    for name, build, uses in laws_of(request):
         if only not in (None, name) or sigma < _LEAST.get(name, 0.0) * s:
             continue
         try:
@@ -96,6 +95,30 @@ FITTED = ("correlated sphere", "lifted cube")  # to answers that all move the sa
 KnownLaw = tuple[str, Callable[[float], Noise], int]
 
 
+def laws_of(request: Request) -> list[KnownLaw]:
+    """The known laws of a request: all, or of the one kind that its answers were scaled for."""
+    s, batch, parts, ties = request.sensitivity, request.batch, request.parts, request.ties
+    if parts is not None:
+
+        def build(core: Core) -> Callable[[float], Noise]:
+            return lambda sigma: shared(sigma, parts, core=core, sensitivity=s)
+
+        kinds: tuple[Core, ...] = ("sphere", "gaussian")
+        names = ("correlated sphere", "correlated Gaussian")
+        return [(name, build(core), 1) for name, core in zip(names, kinds, strict=True)]
+    if ties is not None:
+        return [("lifted cube", lambda sigma: _lifted(sigma, batch, s, ties), 1)]
+    return known_laws(s, batch, request.domain, request.changes)
+
+
+def _lifted(
+    sigma: float, batch: int, sensitivity: float, ties: tuple[float, ...] | None = None
+) -> LiftedNoise:
+    """The cube with a hidden count; an answer with the tie 1 has the standard deviation `sigma`."""
+    cube = plain_cube(math.sqrt(2.0) * sigma, batch + 1, sensitivity, "real")
+    return LiftedNoise(cube, ties)
+
+
 def known_laws(
     sensitivity: float, batch: int, domain: Domain, changes: Changes = BOX
 ) -> list[KnownLaw]:
@@ -116,7 +139,7 @@ def known_laws(
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
         if changes.is_one_sided:
             line += _one_sided(s, batch, domain, changes)
-        if batch <= _MOST_OF_A_NORM:
+        if batch <= MOST_OF_A_NORM:
             line += _of_a_norm(s, batch, domain, changes)
     return line
 
@@ -143,14 +166,13 @@ def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[K
             sigma, batch, core=core, changes=changes, sensitivity=s, domain=domain
         )
 
-    def lifted(sigma: float) -> Noise:
-        return LiftedNoise(plain_cube(math.sqrt(2.0) * sigma, batch + 1, s, domain))
-
     found: list[KnownLaw] = [
         ("correlated sphere", build("sphere"), 1),
         ("correlated Gaussian", build("gaussian"), 1),
     ]
-    return [*found, ("lifted cube", lifted, 1)] if domain == "real" else found
+    if domain == "real":
+        found.append(("lifted cube", lambda sigma: _lifted(sigma, batch, s), 1))
+    return found
 
 
 def _of_length(s: float, batch: int, domain: Domain) -> list[KnownLaw]:

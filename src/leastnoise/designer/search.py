@@ -32,6 +32,7 @@ from leastnoise.errors import DesignError, LeastNoiseError
 # of a program beyond the solver
 FAILURES = (LeastNoiseError, ArithmeticError, ValueError, np.linalg.LinAlgError)
 _TIE = 1e-4  # of ε, within which a law is preferred
+_SAME = 1e-9  # of ε, within which our own law of the range norm is the known one
 _FEW = 1e-3  # whose failures use less than this share of δ
 # independent noise is not optimised where the joint law is this far below every known product
 _PRODUCT_CHANCE = 0.8
@@ -55,7 +56,15 @@ def best_at(
             named[OPTIMISED_PRODUCT] = law
     if request.objective == "tight":
         competing += known
+        if request.is_of_range and _is_known(ours, known):
+            competing.remove(ours)
     return _preferred(competing, request, most), named
+
+
+def _is_known(ours: FoundLaw, known: Sequence[FoundLaw]) -> bool:
+    """Whether our own law does as well as a known one to the last digits: one release of the range
+    law at a small δ, which goes by its name then."""
+    return any(law.epsilon * (1.0 - _SAME) <= ours.epsilon for law in known)
 
 
 def _preferred(found: Sequence[FoundLaw], request: Request, most: float) -> FoundLaw:
@@ -88,7 +97,7 @@ def _independent(
     every known product, where it is that law already, or beyond the solver."""
     if request.batch == 1 or (joint.name == OPTIMISED and joint.noise.dimension == 1):
         return []
-    if request.changes.ranges_of(request.batch) is None:  # one answer may take the whole length
+    if not request.has_plain_laws:  # one answer may take the whole length
         return []
     products = [law.epsilon for law in known if law.noise.dimension == 1]
     if joint.epsilon < _PRODUCT_CHANCE * min(products, default=math.inf):
@@ -138,7 +147,7 @@ def _optimised(
             f"Expected sigma={sigma!r} of joint noise to be at least "
             f"{request.smallest_joint:g} sensitivities."
         )
-    if not isinstance(request.changes, (Box, OneSided)):
+    if request.parts is not None or not isinstance(request.changes, (Box, OneSided)):
         raise DesignError("Only the sphere and Gaussian noise are fitted to a length of changes.")
     before = None if near is None else near.on_lattice
     asked = request.on_lattice(sigma, None if before is None else before.problem.shift)

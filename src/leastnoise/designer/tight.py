@@ -15,7 +15,6 @@ from leastnoise.designer.lattice_law import LatticeLaw, renyi_law
 from leastnoise.designer.moments import HIGHEST_ORDER, gaussian_order
 from leastnoise.designer.request import LatticeRequest
 from leastnoise.lattice.shells import Floats
-from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.solver import descent, linear
 from leastnoise.solver.ended_staircase import best_ended
 from leastnoise.solver.pairs import loss_table
@@ -96,9 +95,15 @@ def _worth(stairs: LatticeLaw, other: LatticeLaw | None) -> LatticeLaw:
 
 
 def _ended(stairs: LatticeLaw, asked: LatticeRequest) -> LatticeLaw | None:
-    """The staircase that ends, each release with its share of δ, judged as it is composed."""
+    """The staircase that ends, each release with its share of δ, judged as it is composed; its
+    program is for cubes."""
     n = asked.compositions
-    if n > _MOST_ENDED or stairs.epsilon == 0.0 or _is_pure(stairs, asked, _PURE_MORE):
+    if (
+        asked.moved is not None
+        or n > _MOST_ENDED
+        or stairs.epsilon == 0.0
+        or _is_pure(stairs, asked, _PURE_MORE)
+    ):
         return None
     share = asked.delta if n == 1 else -math.expm1(math.log1p(-asked.delta) / n)
     found = best_ended(stairs.problem.lattice, share, stairs.optimum.divergence)
@@ -107,11 +112,9 @@ def _ended(stairs: LatticeLaw, asked: LatticeRequest) -> LatticeLaw | None:
 
 def _of_log_h(log_h: Floats, stairs: LatticeLaw, asked: LatticeRequest) -> LatticeLaw:
     """A law that ends, judged."""
-    noise = LatticeNoise.from_log_weights(
-        log_h, None, domain=asked.domain, dimension=asked.dimension
-    )
+    noise, changes = asked.in_steps(log_h)
     try:
-        loss = PrivacyLoss.of(noise, float(asked.shift)).compose(asked.compositions)
+        loss = PrivacyLoss.of(noise, float(asked.shift), changes).compose(asked.compositions)
         epsilon = loss.epsilon(asked.delta)
     except ArithmeticError:
         epsilon = math.inf

@@ -46,6 +46,20 @@ def rounded_changes(
         length += length_above(Fraction(answers))
         return RoundedChanges(None, (length * pitch) ** 2, touched)
     rounded: Counter[Range] = Counter()
-    for (low, high), count in ranges.items():
-        rounded[math.floor(low * unit) * pitch, math.ceil(high * unit) * pitch] += count
+    for each, count in ranges.items():
+        rounded[_outwards(each, unit, pitch)] += count
     return RoundedChanges(rounded, longest(rounded, touched), touched)
+
+
+def rounded_ranges(
+    changes: Changes, answers: int, sensitivity: float | Fraction, pitch: Fraction
+) -> tuple[Range, ...] | None:
+    """The rounded range of each answer, in its order; None where only the length is known."""
+    each = changes.range_of_each(answers)
+    unit = Fraction(sensitivity) / pitch
+    return None if each is None else tuple(_outwards(one, unit, pitch) for one in each)
+
+
+def _outwards(each: Range, unit: Fraction, pitch: Fraction) -> Range:
+    low, high = each
+    return math.floor(low * unit) * pitch, math.ceil(high * unit) * pitch

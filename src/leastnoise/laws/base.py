@@ -112,10 +112,34 @@ class Noise(ABC):
         return False
 
     @property
+    def kept_for(self) -> Changes | None:
+        """How one person may move questions that one kept draw serves one after another, in
+        sensitivities: up or down, or all the same way; None where nothing is proven of it."""
+        return BOX if self.dimension == 1 or self.has_convex_levels else None
+
+    @property
     def correlation(self) -> float:
         """The correlation of the noise on two answers of one draw, the same for any two: 0 for a
         law that keeps its shape when the sign of an answer is changed."""
         return 0.0
+
+    @property
+    def ties(self) -> tuple[float, ...] | None:
+        """τ of noise whose answers are not alike, with a covariance in proportion to I + ττᵀ; None
+        where all are alike."""
+        return None
+
+    @property
+    def stds(self) -> tuple[float, ...]:
+        """Standard deviation of the noise on each answer of one draw. It is the same for all but
+        where the law is fitted to answers that move by unequal ranges: then what is said of one
+        answer is said of that with the most noise, and holds for the others all the more."""
+        if self.ties is None:
+            return (self.std,) * self.dimension
+        widest = max(abs(tie) for tie in self.ties)
+        return tuple(
+            self.std * math.sqrt((1.0 + tie * tie) / (1.0 + widest * widest)) for tie in self.ties
+        )
 
     def variance_of(self, coefficients: ArrayLike) -> float:
         """The variance of a linear combination of the noise on the answers of one draw.
@@ -134,6 +158,10 @@ class Noise(ABC):
             raise InvalidParameterError(
                 "coefficients", coefficients, f"to be {self.dimension} numbers, one for each answer"
             )
+        if self.ties is not None:
+            ties = np.array(self.ties)
+            alone = self.variance / (1.0 + float(np.max(ties**2)))
+            return alone * (float(np.sum(each**2)) + float(ties @ each) ** 2)
         apart, together = float(np.sum(each**2)), float(np.sum(each)) ** 2
         return self.variance * ((1.0 - self.correlation) * apart + self.correlation * together)
 

@@ -15,13 +15,18 @@ so g = ((1 + √d)/2)²). With x = a/(1 + ad) the maximum is piecewise linear in
 j + 1 at x = 1/(2j + 1), and g = j(1 − jx)(1 − (d−1)x)/(1 − dx) in between.
 
 β is a float, so a dyadic number; a, Σ⁻¹ and the distance follow from it in exact arithmetic.
+
+**Unequal ranges.** Answers that move by ranges of their own are scaled, and take shares g_i of what
+is common: M = I + β·ggᵀ, so that Σ = I + a·ggᵀ with a = 2β + β²‖g‖², and vᵀΣ⁻¹v = ‖v‖² −
+x·(g·v)², x = a/(1 + a‖g‖²). `longest_change` has the largest of it; `best_shares` chooses the
+scales and shares (docs/mathematics.md#unequal-ranges).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -37,10 +42,12 @@ from leastnoise.errors import (
     one_of,
     positive,
     positive_integer,
+    real_number,
 )
 from leastnoise.files.reading import number, only_fields
+from leastnoise.lattice.longest_change import longest_change
 from leastnoise.lattice.resolution import step_of_known_law
-from leastnoise.lattice.rounded_changes import RoundedChanges, rounded_changes
+from leastnoise.lattice.rounded_changes import RoundedChanges, rounded_changes, rounded_ranges
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
@@ -55,15 +62,19 @@ from leastnoise.sampling.sphere import SphereSampler
 Core = Literal["sphere", "gaussian"]
 _LEAST_WHOLE = 0.999  # variance on the integers: below, rounding would move the covariance too
 _COARSE = 3.0  # σ from which the variance of rounded normal noise is σ² + 1/12 to the last digit
+# The common part of answers of unequal ranges: factors of e^±3 about the closed form, then thirds
+_WIDEST_FACTOR, _FACTORS, _THIRDS = 3.0, 12, 25
+_NARROWEST = 1.0 / 64.0  # half of a range, as a share of its larger end: below, M would be singular
 _FIELDS = {"body", "core", "batch", "step", "pitch", "scale", "common"}
 
 
 @dataclass(frozen=True)
 class CorrelatedNoise(Noise):
-    """Noise Z_i + common·ΣZ on `dimension` answers at once, released on multiples of step/2^16.
+    """Noise Z_i + common·g_i·Σ g_l·Z_l on `dimension` answers at once, released on multiples of
+    step/2^16.
 
     Guarantees: frozen; drawn exactly as judged; `pdf`, `ccdf` and `quantile` are those of one
-    answer, which is alike for all.
+    answer, which is alike for all, or with `shares` of that with the most noise.
 
     Attributes:
         core: The law of Z: "sphere", density ∝ e^(−‖z‖₂/scale), or "gaussian", normal of standard
@@ -73,6 +84,7 @@ class CorrelatedNoise(Noise):
         dimension: How many answers one draw serves.
         step: Its 2^16th part is the pitch of the public lattice.
         domain: "real", or "integer": the noise is rounded to whole numbers.
+        shares: g_i in [−1, 1], one for each answer, on the real line; None for 1 everywhere.
     """
 
     core: Core
@@ -81,6 +93,7 @@ class CorrelatedNoise(Noise):
     dimension: int = 2
     step: float = 1.0
     domain: Domain = "real"
+    shares: tuple[float, ...] | None = None
 
     kind: ClassVar[str] = "correlated"
 
@@ -88,6 +101,8 @@ class CorrelatedNoise(Noise):
         object.__setattr__(self, "core", one_of("core", self.core, ("sphere", "gaussian")))
         object.__setattr__(self, "common", non_negative("common", self.common))
         check_joint(self)
+        if self.shares is not None:
+            object.__setattr__(self, "shares", _checked_shares(self))
         if self.domain == "integer" and self.variance < _LEAST_WHOLE:
             raise InvalidParameterError(
                 "scale", self.scale, "to give a standard deviation of at least 1 on the integers"
@@ -100,14 +115,29 @@ class CorrelatedNoise(Noise):
 
     @property
     def shared(self) -> Fraction:
-        """a of Σ = I + a·11ᵀ, exactly."""
+        """a of Σ = I + a·ggᵀ, exactly."""
         beta = Fraction(self.common)
-        return 2 * beta + beta * beta * self.dimension
+        return 2 * beta + beta * beta * self._squared_shares
+
+    @cached_property
+    def _squared_shares(self) -> Fraction:
+        """‖g‖²."""
+        if self.shares is None:
+            return Fraction(self.dimension)
+        return sum((Fraction(one) ** 2 for one in self.shares), Fraction(0))
+
+    @property
+    def ties(self) -> tuple[float, ...] | None:
+        if self.shares is None:
+            return None
+        root = math.sqrt(self.shared)
+        return tuple(root * share for share in self.shares)
 
     @cached_property
     def one_answer(self) -> Noise:
         """The law of the noise on one answer, as the marginal of a plain law."""
-        wide = self.scale * math.sqrt(1.0 + float(self.shared))
+        largest = 1.0 if self.shares is None else max(abs(one) for one in self.shares)
+        wide = self.scale * math.sqrt(1.0 + float(self.shared) * largest**2)
         if self.core == "sphere":
             return BallNoise(wide, self.dimension, self.step, self.domain)
         return GaussianNoise(wide) if self.domain == "real" else RoundedNormal(wide)
@@ -120,7 +150,9 @@ class CorrelatedNoise(Noise):
     def correlation(self) -> float:
         """The correlation of the noise on two answers. Rounding to whole numbers adds to the
         variance and leaves the covariance, to a few per cent for two answers and much better for
-        more."""
+        more. It differs from pair to pair with shares."""
+        if self.shares is not None:
+            raise UnsupportedError("Pairs of answers differ in their correlation: use variance_of.")
         shared = float(self.shared)
         plain = self.one_answer.variance if self.domain == "real" else self._before_rounding
         return shared / (1.0 + shared) * plain / self.one_answer.variance
@@ -150,34 +182,45 @@ class CorrelatedNoise(Noise):
         return self.one_answer.insecure_draws(size, generator)
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
-        moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
-        return self._loss(moved)
+        return self._loss(changes.fitted(self.dimension), sensitivity)
 
     def loss_at(self, distance: Fraction) -> Loss:
-        return self._loss(rounded_changes(BOX, self.dimension, distance, self._pitch))
+        return self._loss(BOX, distance)
 
-    def _loss(self, moved: RoundedChanges) -> Loss:
-        exactly = self._squared_distance(moved)
-        squared = moved.squared_length if exactly is None else exactly  # ‖v‖₂² is more, as Σ ≥ I
+    def _loss(self, changes: Changes, sensitivity: float | Fraction) -> Loss:
+        moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
+        squared, is_attained = self._squared_distance(moved, changes, sensitivity)
         if self.core == "sphere":
             loss: Loss = ball_loss(self.scale, self.dimension, squared)
         else:
             # rounded to nearest, then up: the root and the quotient are each within a rounding
             loss = gaussian_loss(self.scale, math.sqrt(squared) * (1.0 + 2.0**-50))
         # noise in whole numbers reveals less than what is rounded to them
-        is_bound = exactly is None or self.domain == "integer"
+        is_bound = not is_attained or self.domain == "integer"
         return unproven_below(loss) if is_bound else loss
 
-    def _squared_distance(self, moved: RoundedChanges) -> Fraction | None:
-        """The largest vᵀΣ⁻¹v, where all ranges are equal and one-sided or symmetric; else None."""
-        if moved.ranges is None or len(moved.ranges) > 1:
-            return None
-        ((low, high),) = moved.ranges
-        x = self.shared / (1 + self.shared * self.dimension)
+    def _squared_distance(
+        self, moved: RoundedChanges, changes: Changes, sensitivity: float | Fraction
+    ) -> tuple[Fraction, bool]:
+        """The largest vᵀΣ⁻¹v or a bound on it, and whether it is attained."""
+        x = self.shared / (1 + self.shared * self._squared_shares)
+        if self.shares is None and moved.ranges is not None and len(moved.ranges) == 1:
+            exactly = self._of_equal_ranges(*next(iter(moved.ranges)), moved.touched, x)
+            if exactly is not None:
+                return exactly, True
+        each = rounded_ranges(changes, self.dimension, sensitivity, self._pitch)
+        if each is None:
+            return moved.squared_length, False  # ‖v‖₂² is more, as Σ ≥ I
+        shares = (1.0,) * self.dimension if self.shares is None else self.shares
+        return longest_change(each, [Fraction(one) for one in shares], x, moved.touched)
+
+    def _of_equal_ranges(
+        self, low: Fraction, high: Fraction, k: int, x: Fraction
+    ) -> Fraction | None:
+        """The same where the ranges are equal and one-sided or symmetric; else None."""
         if low == 0:
-            return high * high * max(j - x * j * j for j in self._counts(moved.touched, x))
+            return high * high * max(j - x * j * j for j in self._counts(k, x))
         if low == -high:
-            k = moved.touched
             return high * high * max(Fraction(k) - x * (k % 2), Fraction(k - 1) - x * ((k - 1) % 2))
         return None
 
@@ -193,10 +236,10 @@ class CorrelatedNoise(Noise):
 
     def sampler(self) -> SphereSampler:
         law = self.scale, self.dimension, self.step, self.domain
-        return SphereSampler(*law, self.common, self.core == "gaussian")
+        return SphereSampler(*law, self.common, self.core == "gaussian", self.shares)
 
     def describe(self) -> dict[str, Any]:
-        return {
+        law = {
             "kind": self.kind,
             "core": self.core,
             "dimension": self.dimension,
@@ -205,15 +248,18 @@ class CorrelatedNoise(Noise):
             "step": self.step.hex(),
             "domain": self.domain,
         }
+        return law if self.shares is None else {**law, "shares": [one.hex() for one in self.shares]}
 
     @staticmethod
     def from_description(content: Mapping[str, Any]) -> CorrelatedNoise:
         scale, common, step = (float.fromhex(content[name]) for name in ("scale", "common", "step"))
-        answers = answers_of_a_draw(content["dimension"])
-        return CorrelatedNoise(content["core"], scale, common, answers, step, content["domain"])
+        answers, shares = answers_of_a_draw(content["dimension"]), content.get("shares")
+        shares = None if shares is None else tuple(map(float.fromhex, shares))
+        law = content["core"], scale, common, answers, step, content["domain"], shares
+        return CorrelatedNoise(*law)
 
     def describe_drawn(self) -> dict[str, Any]:
-        return {
+        law = {
             "body": self.kind,
             "core": self.core,
             "batch": self.dimension,
@@ -223,13 +269,18 @@ class CorrelatedNoise(Noise):
             "common": self.common,
             "domain": self.domain,
         }
+        return law if self.shares is None else {**law, "shares": list(self.shares)}
 
     @staticmethod
     def from_drawn(content: Mapping[str, Any]) -> CorrelatedNoise:
-        only_fields("law", content, _FIELDS | {"domain"})
+        shares = content.get("shares")
+        fields = _FIELDS | {"domain"}
+        only_fields("law", content, fields if shares is None else fields | {"shares"})
         scale, common, step = (number(content[name]) for name in ("scale", "common", "step"))
+        shares = None if shares is None else tuple(map(number, shares))
         answers = answers_of_a_draw(content["batch"])
-        return CorrelatedNoise(content["core"], scale, common, answers, step, content["domain"])
+        law = content["core"], scale, common, answers, step, content["domain"], shares
+        return CorrelatedNoise(*law)
 
 
 @dataclass(frozen=True)
@@ -333,6 +384,22 @@ def _before_rounding(sigma: float) -> float:
     return high
 
 
+def _checked_shares(law: CorrelatedNoise) -> tuple[float, ...]:
+    """The shares as floats: as many as answers, in [−1, 1], and on the real line."""
+    if law.domain != "real":
+        expected = 'to be left out for domain="integer"'
+        raise InvalidParameterError("shares", law.shares, expected)
+    given = law.shares or ()
+    found = tuple(real_number(f"shares[{index}]", one) for index, one in enumerate(given))
+    if len(found) != law.dimension:
+        expected = f"to be one for each of the {law.dimension} answers"
+        raise InvalidParameterError("number of shares", len(found), expected)
+    for index, one in enumerate(found):
+        if not abs(one) <= 1.0:
+            raise InvalidParameterError(f"shares[{index}]", one, "to be in [-1, 1]")
+    return found
+
+
 def normal(
     sigma: float, batch: int, *, sensitivity: float = 1.0, step: float | None = None
 ) -> CorrelatedNoise:
@@ -376,6 +443,84 @@ def best_common(answers: int, touched: int) -> float:
     return (math.sqrt(1.0 + a * d) - 1.0) / d
 
 
+@dataclass(frozen=True)
+class SharedNoise:
+    """How answers of unequal ranges share a common part, once each is divided by its scale.
+
+    Attributes:
+        scales: Of each answer, in sensitivities.
+        common: β.
+        shares: g.
+    """
+
+    scales: tuple[float, ...]
+    common: float
+    shares: tuple[float, ...]
+
+
+def best_shares(
+    ranges: Sequence[tuple[float, float]], weights: Sequence[float], touched: int
+) -> SharedNoise:
+    """Scales and shares that need the least Σ weight·variance for answers of these ranges.
+
+    With the middle t_i and the half-width w_i of each range, weights α, b_i² = w_i/√α_i and b_0² =
+    1/√(Σα t²) the scales are b_i and the shares f·b_0·t_i/b_i, f = 1: by Cauchy and Schwarz the
+    best of the bound Δ² ≤ 1/b_0² + Σ(v_i − t_i)²/b_i². The distance itself is less, so f is
+    searched for. No scale is so small that a change is more than 1 of it.
+    """
+    low, high = (np.array([each[end] for each in ranges]) for end in (0, 1))
+    alpha, reach = np.array(weights), np.maximum(-low, high)
+    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), _NARROWEST * reach)
+    scales = np.sqrt(half / np.sqrt(alpha))
+    scales *= float(np.max(reach / scales)) * (1.0 + 2.0**-40)
+    together = float(np.sqrt(np.sum(alpha * middle**2)))
+    if together == 0.0:
+        return SharedNoise(tuple(scales.tolist()), 0.0, (0.0,) * len(ranges))
+    ties = middle / scales
+    largest = float(np.max(np.abs(ties)))
+    shares = ties / largest
+    # b_0·t/b in the units of the scales: Σ√α·w of the variances have the share √(Σα t²) of them
+    first = float(np.sum(alpha * scales**2)) / float(np.sum(np.sqrt(alpha) * half)) * largest**2
+    first /= together
+    each = [
+        (Fraction(float(a)), Fraction(float(b)))
+        for a, b in zip(low / scales, high / scales, strict=True)
+    ]
+    exact_shares = [Fraction(float(one)) for one in shares]
+    length = sum((one * one for one in exact_shares), Fraction(0))
+
+    def needed(log_factor: float) -> float:
+        a = first * math.exp(log_factor)
+        x = Fraction(a) / (1 + Fraction(a) * length)
+        far, _ = longest_change(each, exact_shares, x, touched)
+        return float(far) * float(np.sum(alpha * scales**2 * (1.0 + a * shares**2)))
+
+    tried = [_WIDEST_FACTOR * (i / _FACTORS - 1.0) for i in range(2 * _FACTORS + 1)]
+    best = min(tried, key=needed)
+    step = _WIDEST_FACTOR / _FACTORS
+    found = _least(needed, best - step, best + step, _THIRDS)
+    a = first * math.exp(min((best, found), key=needed))
+    squared = float(length)
+    common = (math.sqrt(1.0 + a * squared) - 1.0) / squared
+    return SharedNoise(tuple(scales.tolist()), common, tuple(shares.tolist()))
+
+
+def shared(
+    sigma: float,
+    parts: SharedNoise,
+    *,
+    core: Core,
+    sensitivity: float = 1.0,
+    step: float | None = None,
+) -> CorrelatedNoise:
+    """Correlated noise with shares; `sigma` is the standard deviation of the answer with the most,
+    once it is divided by its scale."""
+    d = len(parts.shares)
+    step = step_of_known_law(positive("sigma", sigma), sensitivity, step, "real")
+    law = CorrelatedNoise(core, 1.0, parts.common, d, step, "real", parts.shares)
+    return replace(law, scale=sigma / law.std)
+
+
 def gaussian_reach(answers: int, changes: Changes) -> float:
     """The squared length of the worst change in units of the standard deviation of an answer, with
     the best normal noise for the space: μ² = this/σ² of one draw."""
@@ -385,10 +530,10 @@ def gaussian_reach(answers: int, changes: Changes) -> float:
     return float(law.loss(1.0, changes).normal_variance or math.nan)
 
 
-def _least(g: Any, low: float, high: float) -> float:
+def _least(g: Callable[[float], float], low: float, high: float, thirds: int = 100) -> float:
     """Where g is least between two ties, where it falls and then rises: by thirds."""
     high -= 1e-12 * (high - low)
-    for _ in range(100):
+    for _ in range(thirds):
         one, two = low + (high - low) / 3.0, high - (high - low) / 3.0
         low, high = (low, two) if g(one) < g(two) else (one, high)
     return 0.5 * (low + high)

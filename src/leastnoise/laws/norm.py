@@ -60,7 +60,7 @@ from leastnoise.sampling.weights import FIELDS, IntegerWeights, integer_weights
 
 # Steps of a sensitivity up to which the range is judged exactly: pairs of shells are counted in
 # whole numbers, 0.5 s for 20 answers at 4 and 4 s at 8, to gain less than 1e-3 of one release.
-_MOST_EXACT = 3
+MOST_EXACT = 3
 _MOST_ANSWERS = 1000  # in a file: counts are powers of this order
 
 
@@ -306,7 +306,7 @@ class NormNoise(ShellNoise):
         return self._judged[key]
 
     def _loss(self, shift: int, space: Changes) -> Loss:
-        if self.body.name != "range" or shift > _MOST_EXACT:
+        if self.body.name != "range" or shift > MOST_EXACT:
             return pure_loss(self, shift)
         loss = range_loss(self, shift, space.touched_of(self.dimension))
         whole = {(Fraction(0), Fraction(1)): self.dimension}

@@ -20,7 +20,8 @@ near 1 the complement 1 − U is used), a radius ≤ 9.5 one below 2^−48, cos 
 absolute error below 2^−47.3 (the angle itself 2^−48.7), so a normal one below 2^−43.4,
 and √χ² one below 2^−43.4 + 2^−47·√χ². Together, for √χ² ≤ √(d+1) + 12, |Z̃ − Z/pitch| ≤
 (b/pitch)·(√(d+1) + 16)·2^−42, and twice that is used. A common part adds β·d times as much, and
-β·d²·2^−52 of the largest |Z̃|, at most 9.5·(b/pitch)·√χ², for the rounding of the sum.
+β·d²·2^−52 of the largest |Z̃|, at most 9.5·(b/pitch)·√χ², for the rounding of the sum. With shares
+it is β·g_l·Σ g·Z, |g| ≤ 1, so no more; two roundings more for each term are counted.
 Exceptions (√χ² larger: probability below e^−72; the first 64 bits of a U all equal: 2^−63) go to
 decimal arithmetic at once.
 
@@ -100,6 +101,7 @@ class SphereSampler:
     domain: str
     common: float = 0.0  # β
     is_normal: bool = False
+    shares: tuple[float, ...] | None = None  # g; 1 everywhere unless given
 
     is_joint: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
@@ -125,6 +127,7 @@ class RoundedVectors:
     ratio: Fraction  # b/pitch
     window: float
     common: Fraction = _NONE  # β
+    shares: tuple[float, ...] | None = None  # g
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -138,9 +141,10 @@ class RoundedVectors:
             )
         window = float(ratio) * (reach + 4.0) * 2.0**-41
         window *= 1.0 + law.common * law.dimension
-        window += float(ratio) * reach * 10.0 * law.common * law.dimension**2 * 2.0**-52
+        roundings = law.dimension if law.shares is None else law.dimension + 3
+        window += float(ratio) * reach * 10.0 * law.common * law.dimension * roundings * 2.0**-52
         uniforms = VectorUniforms(law.dimension, law.is_normal)
-        return RoundedVectors(uniforms, ratio, window, Fraction(law.common))
+        return RoundedVectors(uniforms, ratio, window, Fraction(law.common), law.shares)
 
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
         d, total = self.uniforms.dimension, math.prod(shape)
@@ -154,8 +158,11 @@ class RoundedVectors:
 
     def _rounded(self, drawn: Words, entropy: Entropy) -> NDArray[np.int64]:
         places, usual = approximate(self.uniforms, drawn, float(self.ratio))
-        if self.common:
+        if self.common and self.shares is None:
             places += float(self.common) * np.sum(places, axis=1, keepdims=True)
+        elif self.common:
+            g = np.array(self.shares)
+            places += float(self.common) * g * np.sum(g * places, axis=1, keepdims=True)
         places += 0.5
         floor = np.floor(places)
         near = np.abs(places - np.rint(places)) <= self.window
@@ -167,6 +174,7 @@ class RoundedVectors:
                 self.ratio,
                 entropy,
                 self.common,
+                self.shares,
             )
         return result
 
@@ -206,6 +214,7 @@ def decided(
     ratio: Fraction,
     entropy: Entropy,
     common: Fraction = _NONE,
+    shares: Sequence[float] | None = None,
 ) -> list[int]:
     """⌊Z/pitch + ½⌋ of one vector, from the words already drawn and as many more as it takes."""
     radii = layout.radii
@@ -228,13 +237,21 @@ def decided(
             places = precise(layout, uniforms, angles, bits, ratio)
             error = Fraction(ratio) * (layout.dimension + bits) / (1 << bits // 2)
             if common:
-                together = common * sum(places, Fraction(0))
-                places = [place + together for place in places]
+                places = _with_common(places, common, shares)
                 error *= 1 + common * layout.dimension
             floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
             if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
                 return floors
         bits *= 2
+
+
+def _with_common(
+    places: Sequence[Fraction], common: Fraction, shares: Sequence[float] | None
+) -> list[Fraction]:
+    """z_l + β·g_l·Σ g·z, exactly."""
+    g = [Fraction(1)] * len(places) if shares is None else [Fraction(one) for one in shares]
+    along = common * sum((one * place for one, place in zip(g, places, strict=True)), Fraction(0))
+    return [place + one * along for one, place in zip(g, places, strict=True)]
 
 
 def precise(

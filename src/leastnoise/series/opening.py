@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+from leastnoise.changes import Changes
 from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
@@ -35,7 +36,7 @@ from leastnoise.releases.plan.file import load_plan
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.sampling.entropy import Entropy, chosen, stamp_of
 from leastnoise.series.kept_draw import kept_draw, writing
-from leastnoise.series.law import check_convex, series_law
+from leastnoise.series.law import changes_served, check_convex, series_law
 from leastnoise.series.series import Series
 from leastnoise.series.slots import known_cipher, new_cipher
 from leastnoise.text.characters import fault_within
@@ -56,6 +57,7 @@ def open_series(
     sigma: float | None = None,
     delta: float | None = None,
     domain: Domain = "real",
+    changes: Changes | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     plan: Plan | str | PathLike[str] | None = None,
@@ -85,6 +87,9 @@ def open_series(
             ledger's, unless given.
         domain: "real", or "integer" for questions whose answers are whole numbers that one person
             changes by at most 1.
+        changes: `OneSided()` for questions that a person who is added can only raise, all of them,
+            where persons are added or removed: on the real line, with less noise. By default they
+            go either way.
         ledger: Keeps the budget of `dataset`, and counts the answers, so that an old copy of the
             file is refused. A series that was charged to a ledger answers only with it.
         dataset: With a ledger, the data set whose budget pays.
@@ -121,7 +126,8 @@ def open_series(
         0.83
     """
     if questions is None:
-        given = {"epsilon": epsilon, "sigma": sigma, "delta": delta, "dataset": dataset}
+        given: dict[str, Any] = {"epsilon": epsilon, "sigma": sigma, "delta": delta}
+        given |= {"dataset": dataset, "changes": changes}
         for name, value in given.items():
             if value is not None:
                 raise InvalidParameterError(
@@ -140,7 +146,12 @@ def open_series(
     unit = _unit(plan, unit_texts(relation, person, person_is))
     source = chosen(entropy, not_private)
     share = _share(delta, ledger, dataset)
-    law, cost = series_law(count, share, epsilon=epsilon, sigma=sigma, domain=domain)
+    _check_relation(changes, unit)
+    law, cost = series_law(
+        count, share, epsilon=epsilon, sigma=sigma, domain=domain, changes=changes
+    )
+    if changes_served(law.noise).is_one_sided:
+        unit = {**unit, "relation": "add/remove"}
     return new_series(
         path,
         count,
@@ -173,7 +184,7 @@ def new_series(
     passphrase: str | None = None,
 ) -> Series:
     """A new series with this law, which must cost what is stated: `open_series` finds it."""
-    spends = [Spend(law.noise, 1.0, law.uses)]
+    spends = [Spend(law.noise, 1.0, law.uses, changes_served(law.noise))]
     if ledger is not None and dataset is not None:
         _check_allowed(ledger, dataset, spends, unit, last)
     cipher, told = new_cipher(passphrase)
@@ -224,6 +235,18 @@ def _unit(plan: Plan | str | PathLike[str] | None, stated: dict[str, str]) -> di
         if value:
             raise InvalidParameterError(name, value, "to be left out: the plan says it")
     return unit_of(plan if isinstance(plan, Plan) else load_plan(plan))
+
+
+def _check_relation(changes: Changes | None, unit: dict[str, str]) -> None:
+    """Questions that all move one way are for persons who come or go."""
+    is_one_sided = isinstance(changes, Changes) and changes.is_one_sided
+    if is_one_sided and unit["relation"] not in ("", "add/remove"):
+        raise InvalidParameterError(
+            "relation",
+            unit["relation"],
+            'to be "add/remove" with changes=OneSided(): a person who is replaced moves some '
+            "answers up and others down",
+        )
 
 
 def _share(delta: float | None, ledger: Ledger | None, dataset: str | None) -> float:
@@ -295,7 +318,7 @@ def _check_header(header: Mapping[str, Any], law: Noise) -> None:
 def _check_charged(entry: LedgerEntry, header: Mapping[str, Any], law: Noise) -> None:
     """Refuse a ledger that was charged for something else under the name of the series."""
     ((stored, _),) = as_stored(law)
-    drawn = (LawDraws(stored.hash, 1.0, header["draws"]),)
+    drawn = (LawDraws(stored.hash, 1.0, header["draws"], changes_served(law)),)
     if entry.dataset != header["dataset"] or entry.draws != drawn:
         raise LedgerError(
             f"Release {entry.id} of the ledger has the name of the series, but was charged for "

@@ -2,7 +2,8 @@
 
 Each answer, divided by its sensitivity, is moved by at most 1, whatever it is: so it may be one of
 the questions of a series. How many of them one person can move does not matter; a person who moves
-fewer is protected better.
+fewer is protected better. A series for questions that all move one way answers what a person who
+comes can only add to: counts, and sums of values that are not negative.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import Standing
 from leastnoise.releases.release import AddedNoise, Progress, carry_out
 from leastnoise.releases.result import Release
+from leastnoise.series.law import changes_served
 
 
 class OpenSeries(Protocol):
@@ -118,12 +120,19 @@ def series_mechanism(plan: Plan, series: OpenSeries, *, checks: bool) -> Mechani
             "The series is of whole numbers that one person changes by 1, and the plan asks for "
             'others: open a series with domain="real".'
         )
+    changes = changes_served(law)
+    if changes.is_one_sided and not all(entry.is_one_sided for entry in entries):
+        raise PlanError(
+            "The series is for answers that a person who comes can only raise, and the plan asks "
+            "for others, such as sums of values that may be negative, means and checks: open a "
+            "series without changes=OneSided()."
+        )
     draws = tuple(Draw(0, batch) for batch in in_batches(range(len(entries)), law.dimension))
     mu = math.sqrt(series.questions) / law.std
     return Mechanism(
         blocks=asked,
         entries=entries,
-        laws=(SampledLaw(law, -(-series.questions // law.dimension), "kept draw"),),
+        laws=(SampledLaw(law, -(-series.questions // law.dimension), "kept draw", changes),),
         draws=draws,
         layout="series",
         epsilon=series.epsilon,

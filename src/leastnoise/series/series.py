@@ -25,6 +25,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from leastnoise.changes import Changes
 from leastnoise.errors import (
     InvalidParameterError,
     SeriesError,
@@ -43,6 +44,7 @@ from leastnoise.sampling.draws import nearest_float, snapped
 from leastnoise.sampling.entropy import OPERATING_SYSTEM
 from leastnoise.series import plans
 from leastnoise.series.kept_draw import KeptDraw, Taking
+from leastnoise.series.law import changes_served
 from leastnoise.series.slots import Cipher
 from leastnoise.text.html import facts
 from leastnoise.text.numbers import above
@@ -80,8 +82,9 @@ class Series:
 
     Guarantees: whatever the questions depend on, earlier answers included, all answers together are
     (`epsilon`, `delta`)-differentially private for whoever moves each question by at most its
-    sensitivity. A number is used once: it is erased from the file, on the disk, before its answer
-    is revealed, whatever is killed when. The noise of different answers is not independent.
+    sensitivity, and where the series is for one-sided `changes`, all of them up or all down. A
+    number is used once: it is erased from the file, on the disk, before its answer is revealed,
+    whatever is killed when. The noise of different answers is not independent.
 
     The file is as secret as the table: whoever reads it reads the exact answers. If it is lost, the
     rest of the series is lost, and no privacy.
@@ -147,6 +150,12 @@ class Series:
         return self._law
 
     @property
+    def changes(self) -> Changes:
+        """How one person moves the questions, in sensitivities, which the guarantee is for:
+        `OneSided()` where a person who is added may only raise answers, else `Box()`."""
+        return changes_served(self._law)
+
+    @property
     def dataset(self) -> str | None:
         """The data set whose budget paid; None without a ledger."""
         found: str | None = self._kept.header["dataset"]
@@ -198,7 +207,8 @@ class Series:
         Args:
             value: The exact answer: a number, or a list of them, each of which takes one of the
                 answers that are left.
-            sensitivity: How far one person can move the answer, chosen anew for every question,
+            sensitivity: How far one person can move the answer (of a series for one-sided changes:
+                raise it by being added), chosen anew for every question,
                 also after seeing earlier answers, but never from the data; for a list one number
                 or a list of them. 1 for a series of whole numbers.
 
@@ -388,6 +398,11 @@ class Series:
         return "" if self.entropy == OPERATING_SYSTEM else f", {self.entropy}"
 
     def _repr_html_(self) -> str:
+        condition = (
+            {"condition": self.changes.condition(self.questions)}
+            if self.changes.is_one_sided
+            else {}
+        )
         return facts(
             {
                 "answers left": f"{self.remaining} of {self.questions}",
@@ -395,6 +410,7 @@ class Series:
                 + self._not_private,
                 "noise": f"{self._law.std:.6g} sensitivities, ± {above(self._half_width)} at 95 %",
                 "data set": self.dataset or "no ledger",
+                **condition,
             }
         )
 

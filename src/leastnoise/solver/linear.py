@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from leastnoise.lattice import overlap, shells
 from leastnoise.lattice.shells import Floats
 from leastnoise.solver.problem import RenyiProblem
 
@@ -142,23 +141,23 @@ def least_budget(
 def _program(
     problem: RenyiProblem, profile: Floats, delta: float, most_pairs: int
 ) -> _Program | None:
-    d, m = problem.dimension, problem.shift
+    m, lattice = problem.shift, problem.lattice
     log_h = problem.all_shells(profile)
-    mass = np.exp(log_h + shells.log_shell_count(d, np.arange(log_h.size)))
+    mass = np.exp(log_h + lattice.log_shell_count(np.arange(log_h.size)))
     beyond = np.cumsum(mass[::-1])[::-1]
     last = min(int(np.searchsorted(-beyond, -_BEYOND * delta)) + m, log_h.size - 1)
     if last > _MOST_SHELLS:
         return None
-    pairs = overlap.corner_pairs(d, m, last + m)
+    pairs = lattice.pairs(m, last + m)
     # h_i > e^ε h_j needs j > i in a non-increasing law.
     keep = (pairs.i <= last) & (pairs.j > pairs.i)
     i, j, log_count = pairs.i[keep], pairs.j[keep], pairs.log_count[keep]
     if i.size > most_pairs:
         return None
     k = np.arange(last + 1)
-    log_n = shells.log_shell_count(d, k)
+    log_n = lattice.log_shell_count(k)
     lose = np.exp(log_count - log_n[i])
-    hide = np.where(j <= last, np.exp(log_count - shells.log_shell_count(d, j)), 0.0)
+    hide = np.where(j <= last, np.exp(log_count - lattice.log_shell_count(j)), 0.0)
     # So many dimensions that shells differ by more than a float holds.
     if float(np.max(log_n[1:] - log_n[:-1], initial=0.0)) > 600.0:
         return None
@@ -170,7 +169,7 @@ def _program(
         (np.concatenate([row, -row * grow]), (np.tile(k[:-1], 2), np.concatenate([k[1:], k[:-1]]))),
         shape=(last, last + 1 + i.size),
     )
-    cost = problem.lattice.per_shell(last) / problem.budget
+    cost = lattice.per_shell(last) / problem.budget
     equal = sparse.csr_matrix(
         np.hstack([np.stack([np.ones(last + 1), cost]), np.zeros((2, i.size))])
     )
@@ -218,8 +217,7 @@ def _least_delta(
 def law(problem: RenyiProblem, masses: Floats) -> Floats | None:
     """The law with the solver's rounding mended: non-increasing, of unit mass, and at the budget to
     working precision."""
-    d = problem.dimension
-    log_n = shells.log_shell_count(d, np.arange(masses.size))
+    log_n = problem.lattice.log_shell_count(np.arange(masses.size))
     with np.errstate(divide="ignore"):
         # From outside in: in high dimension the innermost shells hold less than the solver
         # resolves.

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from leastnoise.lattice import shells
 from leastnoise.lattice.shells import Floats
 from leastnoise.solver.problem import RenyiProblem
 
@@ -85,7 +84,7 @@ class RenyiOptimum:
         they sum to 1."""
         problem = self.problem
         k = np.arange(problem.last + 1)
-        mass = np.exp(shells.log_shell_count(problem.dimension, k) + self.log_h)
+        mass = np.exp(problem.lattice.log_shell_count(k) + self.log_h)
         tail = float(np.exp(problem.log_mass[-1] + self.log_h[-1])) - float(mass[-1])
         masses = np.append(mass, tail)
         return np.asarray(masses / np.sum(masses))

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.errors import InvalidParameterError
-from leastnoise.lattice import overlap
+from leastnoise.lattice import overlap, shells
 from leastnoise.lattice.shells import Floats
 from leastnoise.losses.table import TableLoss
 from leastnoise.solver.problem import RenyiProblem
@@ -162,7 +162,7 @@ def divergence_slope(order: float, d: Floats | float, log_scale: float) -> Float
 def _folded_pairs(problem: RenyiProblem, shift: int) -> tuple[Indices, Indices, Floats, Floats]:
     """(a, b, log_count, offset) for one shift."""
     first, last, log_r = problem.first, problem.last, math.log(problem.tail_ratio)
-    pairs = overlap.corner_pairs(problem.dimension, shift, last + shift)
+    pairs = problem.lattice.pairs(shift, last + shift)
     keep = (np.minimum(pairs.i, pairs.j) <= last) & (np.maximum(pairs.i, pairs.j) > first)
     i, j, log_count = pairs.i[keep], pairs.j[keep], pairs.log_count[keep]
     over_i, over_j = np.maximum(i - last, 0), np.maximum(j - last, 0)
@@ -182,8 +182,12 @@ def _tail_pairs(problem: RenyiProblem, shift: int) -> tuple[Indices, Floats]:
     2. Else |o| = m: a sum over j. Its mirror pair has r^m more.
     3. And |o| < m: the count depends on u = i + j alone, so with r^(j−last) = r^((u−o)/2 − last)
        one running sum over u per parity serves every o: O(tail) instead of O(tail·m).
+
+    The range norm has no such form: its pairs are listed.
     """
     log_r = math.log(problem.tail_ratio)
+    if problem.moved is not None:
+        return _listed_tail(problem, shift)
     if problem.dimension == 1:
         end = log_r - math.log1p(-problem.tail_ratio)
         return np.array([shift, -shift]), np.array([end, end + shift * log_r])
@@ -198,6 +202,21 @@ def _tail_pairs(problem: RenyiProblem, shift: int) -> tuple[Indices, Floats]:
     inner = top + np.log(rest[np.abs(o)]) - 0.5 * o * log_r
     differences = np.concatenate([o, [shift, -shift]])
     return differences, np.concatenate([inner, [end, end + shift * log_r]])
+
+
+def _listed_tail(problem: RenyiProblem, shift: int) -> tuple[Indices, Floats]:
+    """The same by listing the pairs of the tail, as far as the shells of a geometric tail matter:
+    all pairs of one j have no more points than shell j."""
+    d, last, lattice = problem.dimension, problem.last, problem.lattice
+    radii, _ = shells.geometric_tail(d, last, problem.tail_ratio, 0.0, lattice.log_shell_count)
+    pairs = lattice.pairs(shift, int(radii[-1]) + shift)
+    inside = (pairs.i > last) & (pairs.j > last)
+    difference = pairs.i[inside] - pairs.j[inside]
+    logs = pairs.log_count[inside] + (pairs.j[inside] - last) * math.log(problem.tail_ratio)
+    top = float(np.max(logs))
+    sums = np.bincount(difference + shift, np.exp(logs - top), minlength=2 * shift + 1)
+    o = np.flatnonzero(sums) - shift
+    return o, top + np.log(sums[o + shift])
 
 
 def _tail_terms(problem: RenyiProblem, shift: int) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ problems (d = 1) take the maximum over the shifts 1..m; monotone ones need the c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class RenyiProblem:
     domain: str
     cost: Cost
     guess: Floats
+    moved: int | None = None  # of the range norm, see `LatticeBudget`
 
     def __post_init__(self) -> None:
         size = self.last - self.first + 1
@@ -90,7 +91,8 @@ class RenyiProblem:
     @property
     def lattice(self) -> LatticeBudget:
         """The lattice and the budget alone."""
-        return LatticeBudget(self.dimension, self.shift, self.cost, self.budget, self.domain)
+        on = self.dimension, self.shift, self.cost, self.budget, self.domain, self.moved
+        return LatticeBudget(*on)
 
     @property
     def shifts(self) -> tuple[int, ...]:
@@ -115,9 +117,10 @@ def renyi_problem(
     last: int | None = None,
     tail_ratio: float | None = None,
     monotone: bool = True,
+    moved: int | None = None,
 ) -> RenyiProblem:
     """The problem in lattice units: `shift` = m bins per sensitivity, and either `sigma` (quadratic
-    cost, budget σ²) or `budget`.
+    cost, budget σ²) or `budget`; with `moved` that of the range norm.
 
     1. The arguments, checked, as a lattice with its budget.
     2. A law to start from, with the window that suits it, unless a window is given.
@@ -128,6 +131,7 @@ def renyi_problem(
     never throttles the problem (measured: N = 10σ with r = 0.9999 costs up to 78 %).
     """
     lattice = _lattice(shift, dimension, domain, order, sigma, budget, cost)
+    lattice = replace(lattice, moved=moved)
     _check_window(lattice, order, first, last, tail_ratio)
     guess = start.starting_profile(lattice, float(order), last)
     last = guess.last if last is None else int(last)
@@ -148,6 +152,7 @@ def renyi_problem(
         domain=domain,
         cost=lattice.cost,
         guess=guess.log_h[first : last + 1],
+        moved=moved,
     )
 
 
@@ -205,15 +210,18 @@ def folded(
     """log(points sharing each free probability) and their average cost, core and tail folded in
     (Prop. 3.5)."""
     dimension = lattice.dimension
-    radii, weights = shells.geometric_tail(dimension, last, tail_ratio, lattice.cost.growth)
+    log_count = None if lattice.moved is None else lattice.log_shell_count
+    radii, weights = shells.geometric_tail(
+        dimension, last, tail_ratio, lattice.cost.growth, log_count
+    )
     per_shell = lattice.per_shell(int(radii[-1]))
-    log_mass = shells.log_shell_count(dimension, np.arange(first, last + 1))
+    log_mass = lattice.log_shell_count(np.arange(first, last + 1))
     unit_cost = per_shell[first : last + 1].copy()
     tail = float(np.sum(weights))
     unit_cost[-1] = (unit_cost[-1] + float(weights @ per_shell[radii])) / (1.0 + tail)
     log_mass[-1] += math.log1p(tail)
     if first:
-        log_mass[0] = dimension * math.log(2 * first + 1)
-        core = np.exp(shells.log_shell_count(dimension, np.arange(first + 1)) - log_mass[0])
+        log_mass[0] = float(lattice.log_ball_count(first))
+        core = np.exp(lattice.log_shell_count(np.arange(first + 1)) - log_mass[0])
         unit_cost[0] = float(core @ per_shell[: first + 1])
     return log_mass, unit_cost

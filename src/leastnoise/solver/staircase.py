@@ -28,7 +28,6 @@ from scipy.optimize import brentq
 
 from leastnoise.cost import Cost, quadratic
 from leastnoise.errors import InvalidParameterError, at_least, positive, positive_integer
-from leastnoise.lattice import shells
 from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import shift_in_steps
@@ -260,7 +259,7 @@ def _weighted_excess(lattice: LatticeBudget, epsilon: float) -> Floats:
     shift, length = lattice.shift, 64 * lattice.shift
     while True:
         k = np.arange(length)
-        logs = shells.log_shell_count(lattice.dimension, k) - epsilon * (k / shift)
+        logs = lattice.log_shell_count(k) - epsilon * (k / shift)
         last = float(np.max(logs[-shift:])) + lattice.cost.growth * math.log(length)
         if last < np.max(logs) - _NEGLIGIBLE or length > _MOST_SHELLS:
             excess = lattice.per_shell(length - 1) - lattice.budget

@@ -19,7 +19,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from leastnoise.errors import InvalidParameterError
-from leastnoise.lattice import shells
 from leastnoise.lattice.shells import Floats
 from leastnoise.solver.budget import LatticeBudget
 from leastnoise.solver.staircase import Staircase, best_staircase
@@ -128,7 +127,7 @@ class _SmoothLaws:
         self._lattice = lattice
         self._slope_of = _slope_table(order)
         self.per_shell = lattice.per_shell(length)
-        self.log_count = shells.log_shell_count(lattice.dimension, np.arange(length + 1))
+        self.log_count = lattice.log_shell_count(np.arange(length + 1))
         self._rise = np.maximum.accumulate(self.per_shell - self.per_shell[0])
 
     @property
@@ -203,7 +202,7 @@ def _windowed(
     """The profile with the window that holds all but 1e-15 of its cost, or None when its shells are
     too few. The tail falls at half the law's own rate there."""
     shift = lattice.shift
-    log_share = log_h + shells.log_shell_count(lattice.dimension, np.arange(log_h.size))
+    log_share = log_h + lattice.log_shell_count(np.arange(log_h.size))
     share = np.exp(log_share - np.max(log_share))
     total = float(np.sum(share))
     if last is None:

@@ -31,7 +31,7 @@ from leastnoise.releases.noise.layout import LARGEST, SMALLEST, LawSpec, NoiseLa
 
 _GAUSSIAN_CLOSE = 1e-9  # of ε, how close Gaussian noise comes to it
 CLOSE = 1e-3  # how far below the budget a search over several laws may stop
-_ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
+ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
 _ROUNDS = 14
 _SHORTLIST = 1.06
 _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
@@ -213,7 +213,7 @@ def solve(specs: Sequence[LawSpec], epsilon: float, delta: float) -> ScaledLaws:
     2. Several share δ, and leave some for their composition; of the shares the better is taken.
     3. Gaussian noise is taken where it needs less.
     """
-    target = epsilon * (1.0 - _ROUNDING)
+    target = epsilon * (1.0 - ROUNDING)
     if len(specs) == 1 and specs[0].fixed is None:
         law = designed(specs[0], delta, epsilon=target)
         return ScaledLaws(law.noise.std / specs[0].factor, (law,), target)
