@@ -38,7 +38,6 @@ from leastnoise.losses.rounding import LOSS_ROUNDING, ULP
 from leastnoise.losses.table import TableLoss
 
 _CELLS = 384  # of radii, equal in their logarithm: chord and mean differ by 1e-4 of δ
-_REFERENCES = 16  # places between ε = 0 and the largest loss that a tilt is made for
 _LEFT_OUT = 1e-9  # of δ: what smaller radii than those of the cells may add
 _POINTS = 256  # of the table, on either side of λ
 _ROUNDING = 1e-9  # relative, of a profile: ten times what exponents up to 1,000 can lose
@@ -81,15 +80,46 @@ class CubeBallLoss(ClosedForm):
         if epsilon < 0.0:  # the pair is symmetric: δ(−ε) = 1 − e^(−ε) + e^(−ε) δ(ε)
             value = -math.expm1(epsilon) + math.exp(epsilon) * self._delta(-epsilon, upper)
             return value * (1.0 + (4.0 if upper else -4.0) * ULP)
-        place = min(int(_REFERENCES * epsilon / self.largest), _REFERENCES - 1)
-        if not upper:
-            radii = _radii(self, place)
-            return 0.0 if radii is None else radii.lower(epsilon)
+        if not upper:  # δ falls with ε, so below λ that of λ serves too
+            beyond = max(epsilon, self.ratio)
+            radii = _radii(self, round(beyond / self._stretch))
+            ball = 0.0 if radii is None else radii.lower(beyond)
+            return max(ball, self._one_face(self.ratio - epsilon))
+        if epsilon < 0.5 * self.ratio:
+            return self._chord(epsilon, 0.5 * self.ratio)
         # where the bounds end, near the largest loss, δ is at most that of a smaller ε
-        while (radii := _radii(self, place)) is None and place > 0:
-            epsilon = self.largest * place / _REFERENCES
+        place = round(epsilon / self._stretch)
+        while (radii := _radii(self, place)) is None and place > 5:
             place -= 1
+            epsilon = min(epsilon, self._stretch * (place + 0.5))
         return 1.0 if radii is None else min(radii.upper(epsilon), 1.0)
+
+    def _one_face(self, room: float) -> float:
+        """Below the probability that the point leaves the cube through one face, λ − ε being
+        `room`: w_1 < −1 + room/ρ has at least the probability ½·(room/ρ)·f, f = Pr[d − 1 squares
+        ≤ C − 1]/P, and E[1/ρ; ρ ≥ room] = Q(d, room)/d."""
+        if room <= 0.0:
+            return 0.0
+        share = self._face_share * float(special.gammaincc(float(self.dimension), room))
+        return 0.5 * room / self.dimension * share * (1.0 - _ROUNDING)
+
+    @cached_property
+    def _face_share(self) -> float:
+        inner = ball_share(self.dimension - 1, self.square - 1.0)[0] if self.square > 1.0 else 0.0
+        return inner / ball_share(self.dimension, self.square)[1]
+
+    @property
+    def _stretch(self) -> float:
+        """How far apart the places are that a tilt is made for."""
+        return 0.1 * self.ratio
+
+    def _chord(self, epsilon: float, end: float) -> float:
+        """Above δ(ε) for |ε| < end: δ is convex in e^ε, and known at both ends."""
+        above = self._delta(end, True)
+        low, high = math.exp(-end), math.exp(end)
+        part = (math.exp(epsilon) - low) / (high - low)
+        value = (1.0 - part) * (1.0 - low * (1.0 - above)) + part * above
+        return min(value * (1.0 + _ROUNDING), 1.0)
 
     # What compositions ask for
 
@@ -153,8 +183,8 @@ class Radii:
     cone: AboveCone
 
     @staticmethod
-    def near(loss: CubeBallLoss, epsilon: float) -> Radii:
-        """Cells and tilt for places near ε."""
+    def near(loss: CubeBallLoss, epsilon: float, is_rough: bool = False) -> Radii:
+        """Cells and tilt for places near ε; rough ones bound nothing."""
         d, square = loss.dimension, loss.square
 
         def level(rho: float) -> float:
@@ -167,10 +197,12 @@ class Radii:
         share = math.exp(max(-float(found.fun), -600.0)) * _LEFT_OUT
         first = float(special.gammaincinv(d + 1.0, min(share, 1e-3)))
         last = float(special.gammainccinv(d + 1.0, 1e-12))
-        edges = np.geomspace(first, max(last, 1.5 * float(found.x)), _CELLS + 1)
+        cells = _CELLS // 4 if is_rough else _CELLS
+        edges = np.geomspace(first, max(last, 1.5 * float(found.x)), cells + 1)
         alpha, beta = _place(loss, float(found.x), epsilon)
         least = float(_place(loss, first, epsilon)[1])
-        return Radii(loss, edges, AboveCone.near(d, square, float(alpha), float(beta), least))
+        cone = AboveCone.near(d, square, float(alpha), float(beta), least, is_rough)
+        return Radii(loss, edges, cone)
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
@@ -197,10 +229,10 @@ class Radii:
 
     @cached_property
     def _share(self) -> tuple[float, float]:
-        low, high = ball_share(self.loss.dimension, np.array([self.loss.square]))
-        if not low[0] > 0.0:
+        low, high = ball_share(self.loss.dimension, self.loss.square)
+        if not low > 0.0:
             raise AccountingError("The cube∩ball law is not judged where its ball is so small.")
-        return float(low[0]), float(high[0])
+        return low, high
 
     @cached_property
     def _at_edges(self):
@@ -213,7 +245,7 @@ class Radii:
     def _above(self, epsilon: float) -> Floats:
         """Above J at the edges; J falls with ρ."""
         alpha, _ = _place(self.loss, self.edges, epsilon)
-        j = self._at_edges.upper(alpha) / self._share[0]
+        j = np.nan_to_num(self._at_edges.upper(alpha) / self._share[0], nan=1.0)
         return np.minimum.accumulate(np.clip(j, 0.0, 1.0))
 
     def upper(self, epsilon: float) -> float:
@@ -225,8 +257,9 @@ class Radii:
         cells = d * part[1:] * (x[:-1] * left + x[1:] * right)
         beyond = j[-1]
         if epsilon < lam:
-            near = np.clip(1.0 - (lam - epsilon) / (2.0 * self.edges), 0.0, 1.0)
-            cube = -np.expm1(d * np.log(np.maximum(near, 1e-300)))
+            part_out = (lam - epsilon) / (2.0 * self.edges)  # (1 − c)/2
+            inner = np.minimum(part_out, 0.5)
+            cube = np.where(part_out < 0.5, -np.expm1(d * np.log1p(-inner)), 1.0)
             cells = np.minimum(cells + cube[:-1] * (left + right), left + right)
             beyond += cube[-1]
         value = float(np.sum(cells)) + float(special.gammainc(d + 1.0, self.edges[0]))
@@ -265,9 +298,25 @@ def _log_gamma(dimension: int, rho):
 @lru_cache(maxsize=64)
 def _radii(loss: CubeBallLoss, place: int) -> Radii | None:
     """The cells for a stretch of ε; None where the bounds say nothing."""
-    middle = loss.largest * (place + 0.5) / _REFERENCES
+    middle = loss._stretch * place
     try:
         found = Radii.near(loss, middle)
         return found if math.isfinite(found.upper(middle)) else None
     except AccountingError:
         return None
+
+
+def rough_ball_part(loss: CubeBallLoss) -> float:
+    """About δ(λ), to 1e-4 and in a tenth of the time: for searches."""
+    return Radii.near(loss, loss.ratio, is_rough=True).upper(loss.ratio)
+
+
+def cube_ball_loss(scale: float, square: float, dimension: int, shift: Fraction) -> CubeBallLoss:
+    """The loss of the law of this `scale` and C for changes of at most `shift` in each answer."""
+    ratio = shift / Fraction(scale)
+    if not 1e-3 < ratio < 50:
+        raise AccountingError(
+            "The cube∩ball law is judged for sensitivities from 0.001 to 50 times its scale, not "
+            f"{float(ratio):.3g} times."
+        )
+    return CubeBallLoss(float(ratio) * (1.0 + 8.0 * ULP), square, dimension)

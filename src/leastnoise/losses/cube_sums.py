@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,13 @@ Complexes = NDArray[np.complex128]
 FEWEST = 16  # answers: below, φ^d falls so slowly that the box of frequencies does not end
 _FRESNEL = 2.6  # above |∫ e^(it²) dt| over every interval
 _SLOPE = 2.25  # |k₁| beyond this times |k₂| has a phase without a stationary point
-_TAIL = 1e-10  # what the tail may be of the largest term
+_TAIL = 1e-8  # what the tail may be of the largest term
 _ALIAS = 22.0  # e^−22 = 3e-10: what each alias may be of Chernoff's bound
 _NODES = 16  # of a panel
 _PHASE = 6.0  # by which a panel may turn: then e^−39 bounds its error
-_FAINT = 1e-12  # terms below this are bounded and not summed
+_FAINT = 1e-11  # terms below this are bounded and not summed
+_ROUGH = (96, 48)  # frequencies of rough searches
+_MOST_WORK = 4e7  # frequencies times panels: a second
 _SUM_ROUNDING = 1e-11  # relative: exponents up to 1,000 known to a few units in the last place
 _X, _W = np.polynomial.legendre.leggauss(_NODES)
 
@@ -53,11 +55,12 @@ def panels(count: int) -> tuple[Floats, Floats]:
     return (centre[:, None] + half * _X).ravel(), np.tile(half * _W, count)
 
 
-_U, _WEIGHT = panels(8)  # for rough searches, and real φ with exponents up to 50
+_STEEPEST = 160.0  # |θ₁| + 2|θ₂|: e^−39 then bounds the error of these panels for a real φ
+_U, _WEIGHT = panels(32)
 
 
 def log_phi(theta1: float, theta2: float) -> float:
-    """log φ at a real place, 1e-15."""
+    """log φ at a real place with |θ₁| + 2|θ₂| ≤ 160, 1e-14."""
     exponent = theta1 * _U + theta2 * _U**2
     top = float(exponent.max())
     return top + math.log(0.5 * float(np.sum(_WEIGHT * np.exp(exponent - top))))
@@ -71,11 +74,14 @@ class TiltedTransform:
         power: How many factors φ there are.
         theta: The tilt (θ₁, θ₂).
         pitch: The distance (h₁, h₂) of neighbouring frequencies; h₁ = 0 where there is no S₁.
+        is_rough: For searches: a few frequencies are looked at, the others left out, and nothing is
+            a bound.
     """
 
     power: int
     theta: tuple[float, float]
     pitch: tuple[float, float]
+    is_rough: bool = False
 
     @cached_property
     def log_top(self) -> float:
@@ -98,6 +104,8 @@ class TiltedTransform:
     def reach(self) -> tuple[int, int]:
         """(n₁, n₂): frequencies up to n·h in each direction are looked at one by one."""
         h1, h2 = self.pitch
+        if self.is_rough:
+            return _ROUGH
         wide = (_FRESNEL * self._spread) ** 2 * _TAIL ** (-2.0 / (self.power - 4.0))
         n2 = max(math.ceil(wide / h2), 8)
         return (math.ceil(_SLOPE * n2 * h2 / h1) if h1 else 0), n2
@@ -105,6 +113,8 @@ class TiltedTransform:
     @cached_property
     def tail(self) -> float:
         """Σ |φ(θ + ik)/φ(θ)|^d over the lattice beyond `reach`, rounded up."""
+        if self.is_rough:
+            return 0.0
         (h1, h2), d, m = self.pitch, self.power, self._spread
         k2 = self.reach[1] * h2
         if not h1:
@@ -134,13 +144,16 @@ class TiltedTransform:
     def _panel_count(self) -> tuple[int, float]:
         (h1, h2), (n1, n2) = self.pitch, self.reach
         turn = n1 * h1 + 2.0 * n2 * h2  # the largest |k₁| + 2|k₂|
-        return max(8, math.ceil((turn + abs(self.theta[0]) + 2 * abs(self.theta[1])) / _PHASE)), turn
+        return max(16, math.ceil((turn + abs(self.theta[0]) + 2 * abs(self.theta[1])) / _PHASE)), turn
 
     @cached_property
     def terms(self) -> tuple[Floats, Floats, Complexes, float]:
         """k₁ ≥ 0, k₂, the powers (φ(θ + ik)/φ(θ))^d that count there (twice for k₁ > 0, which stand
         for −k too), and a bound on what all the others and the errors of these add up to."""
         (h1, h2), (n1, n2), d = self.pitch, self.reach, self.power
+        is_steep = abs(self.theta[0]) + 2.0 * abs(self.theta[1]) > _STEEPEST
+        if is_steep or n1 * n2 * self._panel_count[0] > _MOST_WORK:
+            raise AccountingError("The cube∩ball law is not judged so near to its largest loss.")
         u, weight = panels(self._panel_count[0])
         tilted = weight * np.exp(self.theta[0] * u + self.theta[1] * u**2 - log_phi(*self.theta))
         k1, k2 = h1 * np.arange(n1 + 1.0), h2 * np.arange(-n2, n2 + 1.0)
@@ -175,32 +188,60 @@ def _beyond(base: float, power: float, start: float, pitch: float, line: tuple[f
 # Pr[S₂ ≤ C]
 
 
-def ball_share(answers: int, squares: Floats) -> tuple[Floats, Floats]:
-    """Bounds below and above Pr[S₂ ≤ c] for each c of `squares`, all of which are served by the
-    tilt of the largest."""
-    if not answers >= FEWEST - 1:
-        raise AccountingError(f"Sums of {answers} squares are not summed: at least {FEWEST - 1} are.")
-    top = float(np.max(squares))
+@dataclass(frozen=True, eq=False)
+class SumOfSquares:
+    """The law of S₂ for so many answers, with the tilt that suits places up to `top`."""
 
-    def level(log_tilt: float) -> float:
-        return answers * log_phi(0.0, -math.exp(log_tilt)) + math.exp(log_tilt) * top - log_tilt
+    transform: TiltedTransform
 
-    found = optimize.minimize_scalar(level, bounds=(-6.0, 7.0), method="bounded")
-    tilt = math.exp(float(found.x))
-    # whatever lies a period lower is Pr[S₂ < 0] = 0; the others fall by e^(−tilt·period)
-    period = max(1.01 * top, (3.0 * _ALIAS - float(found.fun) - float(found.x)) / tilt)
-    pitch = 2.0 * math.pi / period
-    transform = TiltedTransform(answers, (0.0, -tilt), (0.0, pitch))
-    _, k, powers, rest = transform.terms
-    z = -tilt + 1j * k
-    turned = np.exp(-1j * np.multiply.outer(squares, k)) @ (powers[0] / -z)
-    scale = np.exp(transform.log_top + tilt * squares) * (pitch / (2.0 * math.pi))
-    allowed = rest / tilt + _SUM_ROUNDING * float(np.sum(np.abs(powers[0] / z)))
-    alias = 1.0 / math.expm1(0.999 * tilt * period)
-    held = np.asarray(squares) > 0.0
-    low = np.where(held, scale * (turned.real - allowed) - alias, 0.0)
-    high = np.where(held, scale * (turned.real + allowed), 0.0)
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    @staticmethod
+    def near(answers: int, top: float) -> SumOfSquares:
+        """Tilt and lattice."""
+        if answers < FEWEST - 1:
+            raise AccountingError(
+                f"Expected at least {FEWEST} answers for the cube∩ball law, not {answers}."
+            )
+
+        def level(log_tilt: float) -> float:
+            tilt = math.exp(log_tilt)
+            return answers * log_phi(0.0, -tilt) + tilt * top - log_tilt
+
+        found = optimize.minimize_scalar(level, bounds=(-6.0, 7.0), method="bounded")
+        tilt = math.exp(float(found.x))
+        # what lies a period lower is Pr[S₂ < 0] = 0; the others fall by e^(−tilt·period)
+        period = max(1.01 * top, (3.0 * _ALIAS - float(found.fun) - float(found.x)) / tilt)
+        pitch = 2.0 * math.pi / period
+        return SumOfSquares(TiltedTransform(answers, (0.0, -tilt), (0.0, pitch)))
+
+    def share(self, squares: Floats) -> tuple[Floats, Floats]:
+        """Bounds below and above Pr[S₂ ≤ c] for each c."""
+        k, powers, rest = self.transform.terms[1:]
+        tilt, pitch = -self.transform.theta[1], self.transform.pitch[1]
+        parts = powers[0] / (tilt - 1j * k)
+        scale, summed = self._summed(squares, parts)
+        allowed = rest / tilt + _SUM_ROUNDING * float(np.sum(np.abs(parts)))
+        alias = 1.0 / math.expm1(0.999 * tilt * 2.0 * math.pi / pitch)
+        held = squares > 0.0
+        low = np.where(held, scale * (summed - allowed) - alias, 0.0)
+        high = np.where(held, scale * (summed + allowed), 0.0)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def density(self, squares: Floats) -> Floats:
+        """The density of S₂ at each c, not a bound."""
+        scale, summed = self._summed(squares, self.transform.terms[2][0])
+        return np.where(squares > 0.0, np.maximum(scale * summed, 0.0), 0.0)
+
+    def _summed(self, squares: Floats, parts: Complexes) -> tuple[Floats, Floats]:
+        k, pitch = self.transform.terms[1], self.transform.pitch[1]
+        scale = np.exp(self.transform.log_top - self.transform.theta[1] * squares)
+        summed = (np.exp(-1j * np.multiply.outer(squares, k)) @ parts).real
+        return scale * (pitch / (2.0 * math.pi)), summed
+
+
+def ball_share(answers: int, square: float) -> tuple[float, float]:
+    """Bounds below and above Pr[S₂ ≤ C]: the share of the cube that its ball keeps."""
+    low, high = SumOfSquares.near(answers, square).share(np.array([square]))
+    return float(low[0]), float(high[0])
 
 
 # Pr[S₁ > α + β(C − S₂), S₂ ≤ C]
@@ -217,7 +258,12 @@ class AboveCone:
 
     @staticmethod
     def near(
-        answers: int, square: float, alpha: float, beta: float, least_beta: float
+        answers: int,
+        square: float,
+        alpha: float,
+        beta: float,
+        least_beta: float,
+        is_rough: bool = False,
     ) -> AboveCone:
         """Tilt and lattice for places near (α, β), to be asked for no β below `least_beta`."""
         _, theta = best_tilt(answers, square, alpha, beta)
@@ -231,14 +277,17 @@ class AboveCone:
                 best = min(best, ((gain + _ALIAS) / shift, float(shift)))
             return best
 
-        theta = theta[0], min(theta[1], 0.5 * theta[0] * least_beta)
+        # up to ½θ₁ the tilted density is monotone, so that its level sets are intervals
+        theta = theta[0], min(theta[1], 0.5 * theta[0] * min(least_beta, 1.0))
         at = _chernoff(answers, theta, alpha, square)
-        cone = theta[0] * least_beta - theta[1]
-        first = period(0, -1.0, min(theta[0], 0.5 * cone / least_beta)), period(0, 1.0, 20.0)
-        second = period(1, -1.0, 40.0), period(1, 1.0, 0.5 * cone)
+        # so that Chernoff's bound serves from about half of β on
+        half = 0.5 * (theta[0] * beta - theta[1])
+        back = theta[0] if theta[1] <= 0.0 else half / beta
+        first = period(0, -1.0, back), period(0, 1.0, 20.0)
+        second = period(1, -1.0, 40.0), period(1, 1.0, half)
         pitch = tuple(2.0 * math.pi / max(low[0], high[0]) for low, high in (first, second))
         shifts = tuple((low[1], high[1]) for low, high in (first, second))
-        transform = TiltedTransform(answers, theta, (pitch[0], pitch[1]))
+        transform = TiltedTransform(answers, theta, (pitch[0], pitch[1]), is_rough)
         return AboveCone(transform, square, (shifts[0], shifts[1]))
 
     def at(self, beta: Floats) -> ConeSums:
@@ -278,11 +327,13 @@ class ConeSums:
     def lower(self, alpha: Floats) -> Floats:
         """Below it."""
         value = self._scale(alpha) * (self._summed(alpha) - self.allowed)
-        return np.maximum(value - self._aliases(alpha), 0.0)
+        aliases = self._aliases(alpha)
+        known = np.isfinite(value) & np.isfinite(aliases)
+        return np.maximum(np.where(known, value, 0.0) - np.where(known, aliases, 0.0), 0.0)
 
     def _scale(self, alpha: Floats) -> Floats:
-        exponent = self.log_unit - self.cone.transform.theta[0] * alpha
-        return np.asarray(np.exp(np.minimum(exponent, 700.0)), dtype=np.float64)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(self.log_unit - self.cone.transform.theta[0] * alpha))
 
     def _summed(self, alpha: Floats) -> Floats:
         k1 = self.cone.transform.terms[0]
@@ -298,14 +349,18 @@ class ConeSums:
             for two in (-1, 0, 1):
                 if one == two == 0:
                     continue
-                move1 = one * cone.shifts[0][one > 0] if one else 0.0
-                move2 = two * cone.shifts[1][two > 0] if two else 0.0
+                # of both, half: so that the bound still holds
+                part = 0.5 if one and two else 1.0
+                move1 = part * one * cone.shifts[0][one > 0]
+                move2 = part * two * cone.shifts[1][two > 0]
                 moved1, moved2 = max(t1 + move1, 0.0), t2 + move2
                 log_bound = d * log_phi(moved1, moved2) - moved1 * alpha - moved2 * cone.square
                 for move, pitch in ((move1, h1), (move2, h2)):
-                    if move:
-                        log_bound = log_bound - math.log(math.expm1(abs(move) * 2 * math.pi / pitch))
-                bound = np.exp(np.minimum(log_bound, 700.0)) * (1.0 + 1e-9)
+                    if move:  # Σ over m ≥ 1 of e^(−m·fall)
+                        fall = abs(move) * 2.0 * math.pi / pitch
+                        log_bound = log_bound - fall - math.log(-math.expm1(-fall))
+                with np.errstate(over="ignore"):
+                    bound = np.exp(log_bound) * (1.0 + 1e-9)
                 total += np.where(moved2 <= moved1 * self.beta, bound, np.inf)
         return total
 
