@@ -20,6 +20,7 @@ from leastnoise.lattice.steps import step_of
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.correlated import Core, correlated, normal
+from leastnoise.laws.cut_cube import cut_cube
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.norm import count_law, range_law, touched_law
@@ -37,7 +38,8 @@ _WIDEST = 20.0  # how far the scale of a law may be from sigma, in logarithms
 def rivals(request: Request, sigma: float, only: str | None = None) -> list[FoundLaw]:
     """Every known law that can be built at this cost, best first; or the named one `only`."""
     found, s, domain = [], request.sensitivity, request.domain
-    for name, build, uses in known_laws(s, request.batch, domain, request.changes):
+    alone = request.delta if request.compositions == 1 else None
+    for name, build, uses in known_laws(s, request.batch, domain, request.changes, alone):
         if only not in (None, name) or sigma < _LEAST.get(name, 0.0) * s:
             continue
         try:
@@ -93,10 +95,14 @@ KnownLaw = tuple[str, Callable[[float], Noise], int]
 
 
 def known_laws(
-    sensitivity: float, batch: int, domain: Domain, changes: Changes = BOX
+    sensitivity: float,
+    batch: int,
+    domain: Domain,
+    changes: Changes = BOX,
+    delta: float | None = None,
 ) -> list[KnownLaw]:
     """(name, builder from a standard deviation, draws of one release that one person can influence)
-    of every known law."""
+    of every known law; `delta` is that of one release alone, to which the cut cube is fitted."""
     if changes.ranges_of(batch) is None:
         return _of_length(sensitivity, batch, domain)
     s, single = sensitivity, changes.touched_of(batch)
@@ -110,11 +116,17 @@ def known_laws(
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
+        if delta is not None and changes.has_corner(batch) and not changes.is_one_sided:
+            line.append(("cut cube", _cut_cube(s, batch, domain, delta), 1))
         if changes.is_one_sided:
             line += _one_sided(s, batch, domain, changes)
         if is_whole and batch <= _MOST_OF_A_NORM:
             line += _of_a_norm(batch, changes)
     return line
+
+
+def _cut_cube(s: float, batch: int, domain: Domain, delta: float) -> Callable[[float], Noise]:
+    return lambda sigma: cut_cube(sigma, batch, delta=delta, sensitivity=s, domain=domain)
 
 
 def _of_a_norm(batch: int, changes: Changes) -> list[KnownLaw]:

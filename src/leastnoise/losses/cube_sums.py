@@ -1,7 +1,7 @@
 """Sums over a point w drawn uniformly from the cube [−1, 1]^d: S₁ = Σ w_i and S₂ = Σ w_i².
 
-What the cube∩ball law asks for, with proven bounds on both sides (the proofs stand in
-docs/mathematics.md#the-cube-cut-by-a-ball):
+What the cut cube law asks for, with proven bounds on both sides (the proofs stand in
+docs/mathematics.md#the-cut-cube):
 
     P = Pr[S₂ ≤ C]            and            A(ρ) = Pr[S₁ > α + β(C − S₂), S₂ ≤ C].
 
@@ -9,8 +9,8 @@ With φ(z₁, z₂) = ½∫ e^(z₁u + z₂u²) du over [−1, 1], both are Four
 real θ to where they are largest. They are summed over a lattice of frequencies k:
 
 1. *Aliases.* By Poisson's formula the sum over the whole lattice is the probability and tilted
-   probabilities of other places: it is an upper bound as it stands, and Chernoff's bound says by how
-   much it may be too high.
+   probabilities of other places: it is an upper bound as it stands, and Chernoff's bound says by
+   how much it may be too high.
 2. *Tail.* |φ(θ + ik)| ≤ M φ(θ)·min(2.6/√|k₂|, 2/(|k₁| − 2|k₂|)), M of the order 1, so that φ^d is
    summed beyond a box in closed form.
 3. *Quadrature.* φ is entire: Gauss–Legendre panels with the bound of Bernstein's ellipse.
@@ -42,6 +42,7 @@ _ALIAS = 22.0  # e^−22 = 3e-10: what each alias may be of Chernoff's bound
 _NODES = 16  # of a panel
 _PHASE = 6.0  # by which a panel may turn: then e^−39 bounds its error
 _FAINT = 1e-11  # terms below this are bounded and not summed
+_FARTHEST = 12.0  # e^12: where the search for a tilt ends
 _ROUGH = (96, 48)  # frequencies of rough searches
 _MOST_WORK = 4e7  # frequencies times panels: a second
 _SUM_ROUNDING = 1e-11  # relative: exponents up to 1,000 known to a few units in the last place
@@ -144,7 +145,9 @@ class TiltedTransform:
     def _panel_count(self) -> tuple[int, float]:
         (h1, h2), (n1, n2) = self.pitch, self.reach
         turn = n1 * h1 + 2.0 * n2 * h2  # the largest |k₁| + 2|k₂|
-        return max(16, math.ceil((turn + abs(self.theta[0]) + 2 * abs(self.theta[1])) / _PHASE)), turn
+        return max(
+            16, math.ceil((turn + abs(self.theta[0]) + 2 * abs(self.theta[1])) / _PHASE)
+        ), turn
 
     @cached_property
     def terms(self) -> tuple[Floats, Floats, Complexes, float]:
@@ -153,7 +156,7 @@ class TiltedTransform:
         (h1, h2), (n1, n2), d = self.pitch, self.reach, self.power
         is_steep = abs(self.theta[0]) + 2.0 * abs(self.theta[1]) > _STEEPEST
         if is_steep or n1 * n2 * self._panel_count[0] > _MOST_WORK:
-            raise AccountingError("The cube∩ball law is not judged so near to its largest loss.")
+            raise AccountingError("The cut cube law is not judged so near to its largest loss.")
         u, weight = panels(self._panel_count[0])
         tilted = weight * np.exp(self.theta[0] * u + self.theta[1] * u**2 - log_phi(*self.theta))
         k1, k2 = h1 * np.arange(n1 + 1.0), h2 * np.arange(-n2, n2 + 1.0)
@@ -174,15 +177,17 @@ class TiltedTransform:
         return k1[rows], k2[columns], powers, rest
 
 
-def _beyond(base: float, power: float, start: float, pitch: float, line: tuple[float, float]) -> float:
+def _beyond(
+    base: float, power: float, start: float, pitch: float, line: tuple[float, float]
+) -> float:
     """Σ (line₀·k + line₁)(base/k)^power over the lattice points k > start, rounded up."""
     slope, level = line
     q = (base / start) ** power
     if not q < 1.0 or power <= 2.0:
-        raise AccountingError("The cube∩ball law of so few answers is not judged.")
+        raise AccountingError("The cut cube law of so few answers is not judged.")
     first = (slope * start + level) * q
     later = q * (slope * start**2 / (power - 2.0) + level * start / (power - 1.0)) / pitch
-    return (first + later) * (1.0 + 1e-9)
+    return float((first + later) * (1.0 + 1e-9))
 
 
 # Pr[S₂ ≤ C]
@@ -199,7 +204,7 @@ class SumOfSquares:
         """Tilt and lattice."""
         if answers < FEWEST - 1:
             raise AccountingError(
-                f"Expected at least {FEWEST} answers for the cube∩ball law, not {answers}."
+                f"Expected at least {FEWEST} answers for the cut cube law, not {answers}."
             )
 
         def level(log_tilt: float) -> float:
@@ -229,7 +234,7 @@ class SumOfSquares:
     def density(self, squares: Floats) -> Floats:
         """The density of S₂ at each c, not a bound."""
         scale, summed = self._summed(squares, self.transform.terms[2][0])
-        return np.where(squares > 0.0, np.maximum(scale * summed, 0.0), 0.0)
+        return np.asarray(np.where(squares > 0.0, np.maximum(scale * summed, 0.0), 0.0))
 
     def _summed(self, squares: Floats, parts: Complexes) -> tuple[Floats, Floats]:
         k, pitch = self.transform.terms[1], self.transform.pitch[1]
@@ -295,7 +300,7 @@ class AboveCone:
         (t1, t2), (k1, k2, powers, rest) = self.transform.theta, self.transform.terms
         steep = t1 * beta - t2
         if not np.all(steep > 0.0):
-            raise AccountingError("The tilt of the cube∩ball law does not serve every radius.")
+            raise AccountingError("The tilt of the cut cube law does not serve every radius.")
         turned = powers * np.exp(-1j * self.square * k2)
         z1, z2 = t1 + 1j * k1, t2 + 1j * k2
         sums = np.empty((beta.size, k1.size), dtype=np.complex128)
@@ -322,18 +327,20 @@ class ConeSums:
 
     def upper(self, alpha: Floats) -> Floats:
         """Above Pr[S₁ > α + β(C − S₂), S₂ ≤ C], an α for each β."""
-        return np.asarray(self._scale(alpha) * (self._summed(alpha) + self.allowed))
+        return self._scale(alpha) * (self._summed(alpha) + self.allowed)
 
     def lower(self, alpha: Floats) -> Floats:
         """Below it."""
         value = self._scale(alpha) * (self._summed(alpha) - self.allowed)
         aliases = self._aliases(alpha)
         known = np.isfinite(value) & np.isfinite(aliases)
-        return np.maximum(np.where(known, value, 0.0) - np.where(known, aliases, 0.0), 0.0)
+        below = np.where(known, value, 0.0) - np.where(known, aliases, 0.0)
+        return np.asarray(np.maximum(below, 0.0), dtype=np.float64)
 
     def _scale(self, alpha: Floats) -> Floats:
         with np.errstate(over="ignore"):
-            return np.asarray(np.exp(self.log_unit - self.cone.transform.theta[0] * alpha))
+            scale = np.exp(self.log_unit - self.cone.transform.theta[0] * alpha)
+        return np.asarray(scale, dtype=np.float64)
 
     def _summed(self, alpha: Floats) -> Floats:
         k1 = self.cone.transform.terms[0]
@@ -379,10 +386,12 @@ def best_tilt(
         return first, first * beta - math.exp(float(place[1]))
 
     def level(place: Floats) -> float:
-        if np.max(np.abs(place)) > 7.0:
+        if np.max(np.abs(place)) > _FARTHEST:
             return math.inf
         return _chernoff(answers, tilt(place), alpha, square) - float(place[0] + place[1])
 
     start = np.array([-1.0, math.log(max(math.exp(-1.0) * beta, 0.1))])
-    found = optimize.minimize(level, start, method="Nelder-Mead", options={"xatol": 1e-2, "fatol": 1e-3})
+    found = optimize.minimize(
+        level, start, method="Nelder-Mead", options={"xatol": 1e-2, "fatol": 1e-3}
+    )
     return float(found.fun), tilt(found.x)

@@ -1,5 +1,5 @@
 """The law between cube and sphere: joint noise Z in R^d with density ∝ e^(−N(z)/b),
-N(z) = max(‖z‖_∞, ‖z‖₂/√C), for 28 to 90 answers of any signs released together.
+N(z) = max(‖z‖_∞, ‖z‖₂/√C), for 28 to 120 answers of any signs released together.
 
 Its level sets are cubes cut by a ball, K = {|w_i| ≤ 1, Σw_i² ≤ C} and its multiples: the corners of
 the cube, which cost variance and hide nobody, are cut off. C = 1 is the sphere law, C = d the cube.
@@ -51,11 +51,12 @@ from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
-from leastnoise.losses.cube_ball import CubeBallLoss, cube_ball_loss, rough_ball_part
 from leastnoise.losses.cube_sums import FEWEST, SumOfSquares, ball_share, panels
-from leastnoise.sampling.cube_ball import MOST_ANSWERS, CubeBallSampler
+from leastnoise.losses.cut_cube import CutCubeLoss, cut_cube_loss, rough_ball_part
+from leastnoise.sampling.cut_cube import MOST_ANSWERS, CutCubeSampler
 
 _LEAST_WHOLE = 3.0  # σ on the integers from which rounding adds 1/12 to the variance, to 1e-15
+_SERVED = (28, 120)  # answers: fewer gain nothing and take seconds to judge, more are not drawn
 _SELDOM = 2e-3  # share of the cube inside the ball: below, drawing again takes too long
 _HALVINGS = 80  # of the place of a quantile
 _CHUNK = 1 << 18  # terms at a time
@@ -69,7 +70,7 @@ _NOT_A_LENGTH = (
 
 
 @dataclass(frozen=True)
-class CubeBallNoise(Noise):
+class CutCubeNoise(Noise):
     """Density ∝ e^(−max(‖z‖_∞, ‖z‖₂/√square)/scale) on `dimension` answers at once, released on
     multiples of step/2^16; with `domain="integer"` rounded to whole numbers.
 
@@ -90,7 +91,7 @@ class CubeBallNoise(Noise):
     step: float = 1.0
     domain: Domain = "real"
 
-    kind: ClassVar[str] = "cube-ball"
+    kind: ClassVar[str] = "cut cube"
 
     def __post_init__(self) -> None:
         check_joint(self)
@@ -129,7 +130,7 @@ class CubeBallNoise(Noise):
         d = float(self.dimension)
 
         def density(y: Floats, width: Floats) -> Floats:
-            return special.gammaincc(d, y) / (2.0 * d * width)
+            return np.asarray(special.gammaincc(d, y) / (2.0 * d * width))
 
         return self._mixed(real_array("x", x), density)
 
@@ -147,9 +148,10 @@ class CubeBallNoise(Noise):
         def tail(y: Floats, _: Floats) -> Floats:
             # Q(d + 1, y) = Q(d, y) + y^d e^(−y)/d!
             last = np.exp(special.xlogy(d, y) - y - math.lgamma(d + 1.0))
-            return np.maximum(0.5 * (special.gammaincc(d, y) * (1.0 - y / d) + last), 0.0)
+            both = 0.5 * (special.gammaincc(d, y) * (1.0 - y / d) + last)
+            return np.asarray(np.maximum(both, 0.0), dtype=np.float64)
 
-        return np.minimum(self._mixed(x, tail), 0.5)
+        return np.asarray(np.minimum(self._mixed(x, tail), 0.5), dtype=np.float64)
 
     def _mixed(self, x: Floats, term: Any) -> Floats:
         """The mean of term(|x|/(bu), bu) over the widths u of the mixture."""
@@ -192,20 +194,20 @@ class CubeBallNoise(Noise):
         moved = rounded_changes(BOX, self.dimension, distance, self._pitch)
         return self._loss(max(high for _, high in moved.ranges or ()))
 
-    def _loss(self, shift: Fraction) -> CubeBallLoss:
-        return cube_ball_loss(self.scale, self.square, self.dimension, shift)
+    def _loss(self, shift: Fraction) -> CutCubeLoss:
+        return cut_cube_loss(self.scale, self.square, self.dimension, shift)
 
     @property
     def _pitch(self) -> Fraction:
         return public_pitch(self.step, self.domain)
 
-    def sampler(self) -> CubeBallSampler:
+    def sampler(self) -> CutCubeSampler:
         if ball_share(self.dimension, self.square)[1] < _SELDOM:
             raise UnsupportedError(
                 "The ball is too small a part of the cube for this law to be drawn; take "
                 "sphere(sigma, batch)."
             )
-        return CubeBallSampler(self.scale, self.square, self.dimension, self.step, self.domain)
+        return CutCubeSampler(self.scale, self.square, self.dimension, self.step, self.domain)
 
     def describe(self) -> dict[str, Any]:
         law = {
@@ -218,10 +220,10 @@ class CubeBallNoise(Noise):
         return law if self.domain == "real" else {**law, "domain": self.domain}
 
     @staticmethod
-    def from_description(content: Mapping[str, Any]) -> CubeBallNoise:
+    def from_description(content: Mapping[str, Any]) -> CutCubeNoise:
         scale, square, step = (float.fromhex(content[name]) for name in ("scale", "square", "step"))
         answers = answers_of_a_draw(content["dimension"])
-        return CubeBallNoise(scale, square, answers, step, content.get("domain", "real"))
+        return CutCubeNoise(scale, square, answers, step, content.get("domain", "real"))
 
     def describe_drawn(self) -> dict[str, Any]:
         law = {
@@ -235,12 +237,12 @@ class CubeBallNoise(Noise):
         return law if self.domain == "real" else {**law, "domain": self.domain}
 
     @staticmethod
-    def from_drawn(content: Mapping[str, Any]) -> CubeBallNoise:
+    def from_drawn(content: Mapping[str, Any]) -> CutCubeNoise:
         domain = content.get("domain", "real")
         only_fields("law", content, _FIELDS | {"domain"} if domain == "integer" else _FIELDS)
         answers = answers_of_a_draw(content["batch"])
         scale, square, step = (number(content[name]) for name in ("scale", "square", "step"))
-        return CubeBallNoise(scale, square, answers, step, domain)
+        return CutCubeNoise(scale, square, answers, step, domain)
 
     def insecure_draws(self, size: Any, generator: Any) -> Floats:
         u, weight = mixture(self.dimension, self.square)
@@ -268,7 +270,7 @@ def unit_variance(dimension: int, square: float) -> float:
     return (dimension + 1.0) * (dimension + 2.0) * float(np.sum(weight * u**2)) / 3.0
 
 
-def cube_ball(
+def cut_cube(
     sigma: float,
     batch: int,
     *,
@@ -276,7 +278,7 @@ def cube_ball(
     sensitivity: float = 1.0,
     step: float | None = None,
     domain: Domain = "real",
-) -> CubeBallNoise:
+) -> CutCubeNoise:
     """Joint noise for `batch` answers between `cube` and `sphere`, of the least ε at `delta`.
 
     Args:
@@ -295,18 +297,19 @@ def cube_ball(
         InvalidParameterError: No law is; or the cube or the sphere serves so many answers better.
 
     Example:
-        >>> round(cube_ball(8.0, 60).square, 2)
+        >>> round(cut_cube(8.0, 60).square, 2)
         18.56
     """
     sigma, d = positive("sigma", sigma), positive_integer("batch", batch)
     delta = open_unit("delta", delta)
     step = step_of_known_law(sigma, sensitivity, step, domain)
-    if not FEWEST <= d <= MOST_ANSWERS:
-        raise InvalidParameterError("batch", d, f"to be from {FEWEST} to {MOST_ANSWERS}")
+    if not _SERVED[0] <= d <= _SERVED[1]:
+        between = f"to be from {_SERVED[0]} to {_SERVED[1]}: take cube() below and sphere() beyond"
+        raise InvalidParameterError("batch", d, between)
     plain = sigma if domain == "real" else math.sqrt(max(sigma**2 - 1.0 / 12.0, 0.01))
     square = _best_square(d, plain / sensitivity, delta)
     scale = plain / math.sqrt(unit_variance(d, square))
-    return CubeBallNoise(scale, square, d, step, domain)
+    return CutCubeNoise(scale, square, d, step, domain)
 
 
 def _best_square(dimension: int, sigma: float, delta: float) -> float:
@@ -316,7 +319,7 @@ def _best_square(dimension: int, sigma: float, delta: float) -> float:
     @cache
     def excess(square: float) -> float:
         ratio = math.sqrt(unit_variance(dimension, square)) / sigma
-        found = rough_ball_part(CubeBallLoss(ratio, square, dimension))
+        found = rough_ball_part(CutCubeLoss(ratio, square, dimension))
         return math.log(max(found, 1e-300) / (delta * (1.0 - _SPARED)))
 
     least = most = dimension / 3.0

@@ -1,4 +1,4 @@
-"""The privacy loss of the cube∩ball law e^(−N(z)/b), N(z) = max(‖z‖_∞, ‖z‖₂/√C).
+"""The privacy loss of the cut cube law e^(−N(z)/b), N(z) = max(‖z‖_∞, ‖z‖₂/√C).
 
 Level sets are multiples of K = {|w_i| ≤ 1, Σw_i² ≤ C}, so z = bρw with w uniform on K and ρ of the
 law Gamma(d + 1). The worst change is the corner (s, …, s) of the box. With λ = s/b, by layers
@@ -12,7 +12,7 @@ concave in ρ (Brunn–Minkowski), so e(ρ) = ρ(1 − (1 − J(ρ))^(1/d)) is c
 below its chord, which bounds δ from above, and over a cell its mean is above its value at the mean
 (Jensen), which bounds δ from below; both to second order in the width of a cell. *The cube part*:
 given S₂ ≤ C the |w_i| are smaller than without (Harris), so it is at most 1 − ((1 + c)/2)^d,
-c = 1 − (λ − ε)/ρ. Proofs: docs/mathematics.md#the-cube-cut-by-a-ball.
+c = 1 − (λ − ε)/ρ. Proofs: docs/mathematics.md#the-cut-cube.
 
 Composed with other releases the law stands for the pair whose δ is the chord of these upper bounds
 between neighbouring ε, and lower bounds are then 0.
@@ -32,7 +32,7 @@ from scipy import optimize, special
 from leastnoise.errors import AccountingError
 from leastnoise.lattice.shells import Floats
 from leastnoise.losses.base import ClosedForm
-from leastnoise.losses.cube_sums import AboveCone, ball_share, best_tilt
+from leastnoise.losses.cube_sums import AboveCone, ConeSums, ball_share, best_tilt
 from leastnoise.losses.divergence import DIVERGENCE_ROUNDING
 from leastnoise.losses.rounding import LOSS_ROUNDING, ULP
 from leastnoise.losses.table import TableLoss
@@ -45,7 +45,7 @@ _X, _W = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True)
-class CubeBallLoss(ClosedForm):
+class CutCubeLoss(ClosedForm):
     """The loss of one release at the corner: λ = s/b is `ratio`, C is `square`."""
 
     ratio: float
@@ -178,31 +178,30 @@ def _convex(x: Floats, y: Floats) -> tuple[np.ndarray, Floats]:
 class Radii:
     """Cells of ρ, with all of J that does not depend on ε."""
 
-    loss: CubeBallLoss
+    loss: CutCubeLoss
     edges: Floats
     cone: AboveCone
 
     @staticmethod
-    def near(loss: CubeBallLoss, epsilon: float, is_rough: bool = False) -> Radii:
+    def near(loss: CutCubeLoss, epsilon: float, is_rough: bool = False) -> Radii:
         """Cells and tilt for places near ε; rough ones bound nothing."""
         d, square = loss.dimension, loss.square
 
         def level(rho: float) -> float:
-            alpha, beta = _place(loss, rho, epsilon)
-            height = best_tilt(d, square, float(alpha), float(beta))[0]
-            return -_log_gamma(d, rho) - height
+            height = best_tilt(d, square, *_one_place(loss, rho, epsilon))[0]
+            return -float(_log_gamma(d, np.asarray(rho))) - height
 
-        found = optimize.minimize_scalar(level, bounds=(0.1 * d, 2.0 * d), method="bounded",
-                                         options={"xatol": 0.02 * d})
+        options = {"xatol": 0.02 * d}
+        ends = 0.1 * d, 2.0 * d
+        found = optimize.minimize_scalar(level, bounds=ends, method="bounded", options=options)
+        middle = float(found.x)
         share = math.exp(max(-float(found.fun), -600.0)) * _LEFT_OUT
         first = float(special.gammaincinv(d + 1.0, min(share, 1e-3)))
-        last = float(special.gammainccinv(d + 1.0, 1e-12))
-        cells = _CELLS // 4 if is_rough else _CELLS
-        edges = np.geomspace(first, max(last, 1.5 * float(found.x)), cells + 1)
-        alpha, beta = _place(loss, float(found.x), epsilon)
-        least = float(_place(loss, first, epsilon)[1])
-        cone = AboveCone.near(d, square, float(alpha), float(beta), least, is_rough)
-        return Radii(loss, edges, cone)
+        last = max(float(special.gammainccinv(d + 1.0, 1e-12)), 1.5 * middle)
+        edges = np.geomspace(first, last, (_CELLS // 4 if is_rough else _CELLS) + 1)
+        least = _one_place(loss, first, epsilon)[1]
+        place = _one_place(loss, middle, epsilon)
+        return Radii(loss, edges, AboveCone.near(d, square, *place, least, is_rough))
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
@@ -231,15 +230,15 @@ class Radii:
     def _share(self) -> tuple[float, float]:
         low, high = ball_share(self.loss.dimension, self.loss.square)
         if not low > 0.0:
-            raise AccountingError("The cube∩ball law is not judged where its ball is so small.")
+            raise AccountingError("The cut cube law is not judged where its ball is so small.")
         return low, high
 
     @cached_property
-    def _at_edges(self):
+    def _at_edges(self) -> ConeSums:
         return self.cone.at(_place(self.loss, self.edges, 0.0)[1])
 
     @cached_property
-    def _at_means(self):
+    def _at_means(self) -> ConeSums:
         return self.cone.at(_place(self.loss, self._means[1], 0.0)[1])
 
     def _above(self, epsilon: float) -> Floats:
@@ -283,20 +282,26 @@ def _root(j: Floats, dimension: int) -> tuple[Floats, Floats]:
     return x, np.where(x > 0.0, j / (dimension * np.maximum(x, 1e-300)), 1.0)
 
 
-def _place(loss: CubeBallLoss, rho: float | Floats, epsilon: float):
-    """α and β at this radius."""
+def _place(loss: CutCubeLoss, rho: Floats, epsilon: float) -> tuple[Floats, Floats]:
+    """α and β at these radii."""
     lam, square = loss.ratio, loss.square
     room = loss.dimension * lam**2 - square * epsilon**2
     return (square * epsilon - room / (2.0 * rho)) / lam, rho / (2.0 * lam)
 
 
-def _log_gamma(dimension: int, rho):
+def _one_place(loss: CutCubeLoss, rho: float, epsilon: float) -> tuple[float, float]:
+    alpha, beta = _place(loss, np.array([rho]), epsilon)
+    return float(alpha[0]), float(beta[0])
+
+
+def _log_gamma(dimension: int, rho: Floats) -> Floats:
     """log of the density of Gamma(d + 1)."""
-    return dimension * np.log(rho) - rho - math.lgamma(dimension + 1.0)
+    log_density = dimension * np.log(rho) - rho - math.lgamma(dimension + 1.0)
+    return np.asarray(log_density, dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
-def _radii(loss: CubeBallLoss, place: int) -> Radii | None:
+def _radii(loss: CutCubeLoss, place: int) -> Radii | None:
     """The cells for a stretch of ε; None where the bounds say nothing."""
     middle = loss._stretch * place
     try:
@@ -306,17 +311,17 @@ def _radii(loss: CubeBallLoss, place: int) -> Radii | None:
         return None
 
 
-def rough_ball_part(loss: CubeBallLoss) -> float:
+def rough_ball_part(loss: CutCubeLoss) -> float:
     """About δ(λ), to 1e-4 and in a tenth of the time: for searches."""
     return Radii.near(loss, loss.ratio, is_rough=True).upper(loss.ratio)
 
 
-def cube_ball_loss(scale: float, square: float, dimension: int, shift: Fraction) -> CubeBallLoss:
+def cut_cube_loss(scale: float, square: float, dimension: int, shift: Fraction) -> CutCubeLoss:
     """The loss of the law of this `scale` and C for changes of at most `shift` in each answer."""
     ratio = shift / Fraction(scale)
     if not 1e-3 < ratio < 50:
         raise AccountingError(
-            "The cube∩ball law is judged for sensitivities from 0.001 to 50 times its scale, not "
+            "The cut cube law is judged for sensitivities from 0.001 to 50 times its scale, not "
             f"{float(ratio):.3g} times."
         )
-    return CubeBallLoss(float(ratio) * (1.0 + 8.0 * ULP), square, dimension)
+    return CutCubeLoss(float(ratio) * (1.0 + 8.0 * ULP), square, dimension)

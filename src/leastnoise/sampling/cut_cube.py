@@ -1,7 +1,7 @@
-"""Exact draws of the cube∩ball law, rounded to its public lattice.
+"""Exact draws of the cut cube law, rounded to its public lattice.
 
 Z = bρw: w uniform on the cube [−1, 1]^d, drawn again until Σw_i² ≤ C, and ρ a sum of d + 1
-exponentials −ln U (see `leastnoise.losses.cube_ball`). What is returned is ⌊Z/pitch + ½⌋, exactly
+exponentials −ln U (see `leastnoise.losses.cut_cube`). What is returned is ⌊Z/pitch + ½⌋, exactly
 the continuous law, rounded. How often w is drawn is independent of the w that is kept.
 
 *Lazy exactness*, as for the sphere: every uniform is an infinite string of random bits of which 64
@@ -40,7 +40,7 @@ _FIRST_BITS = 256
 
 
 @dataclass(frozen=True)
-class CubeBallSampler:
+class CutCubeSampler:
     """Draws d answers at once: whole pitches of noise, the continuous law rounded exactly."""
 
     scale: float  # b
@@ -81,8 +81,12 @@ class CubeBallSampler:
             for row in range(len(kept)):
                 known = bits.get(int(kept[row]))
                 if known is not None or not is_sure[row]:
-                    place = ([int(word) for word in points[kept[row]]], 64) if known is None else known
-                    floors[row] = decided(*place, [int(word) for word in radii[row]], ratio, entropy)
+                    place = (
+                        ([int(word) for word in points[kept[row]]], 64) if known is None else known
+                    )
+                    floors[row] = decided(
+                        *place, [int(word) for word in radii[row]], ratio, entropy
+                    )
             result[filled : filled + len(kept)] = floors
             filled += len(kept)
         return result.reshape((*shape, d))
@@ -145,7 +149,9 @@ def decided(
     points, uniforms = list(place), list(radii)
     bits, have = max(_FIRST_BITS, bits_known), 64
     while True:
-        points = [value << bits - bits_known | _more(bits - bits_known, entropy) for value in points]
+        points = [
+            value << bits - bits_known | _more(bits - bits_known, entropy) for value in points
+        ]
         uniforms = [value << bits - have | _more(bits - have, entropy) for value in uniforms]
         bits_known = have = bits
         # Every U is at least 2^(−bits/4), so −ln U is known to 2^(−3 bits/4), w to 2^−bits; ρ is
@@ -162,7 +168,8 @@ def decided(
 def precise(
     points: Sequence[int], uniforms: Sequence[int], bits: int, ratio: Fraction
 ) -> list[Fraction]:
-    """Z/pitch from the first `bits` bits of its uniforms, in decimal arithmetic of bits/4 digits."""
+    """Z/pitch from the first `bits` bits of its uniforms, ρ in decimal arithmetic of bits/4
+    digits."""
     with localcontext(Context(prec=bits // 4 + 10, Emax=10**9, Emin=-(10**9))):
         whole = Decimal(1 << bits + 1)
         rho = -sum(((Decimal(2 * value + 1) / whole).ln() for value in uniforms), Decimal(0))
