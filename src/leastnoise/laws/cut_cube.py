@@ -57,11 +57,11 @@ from leastnoise.sampling.cut_cube import MOST_ANSWERS, CutCubeSampler
 
 _LEAST_WHOLE = 3.0  # σ on the integers from which rounding adds 1/12 to the variance, to 1e-15
 _SERVED = (28, 120)  # answers: fewer gain nothing and take seconds to judge, more are not drawn
-_SELDOM = 2e-3  # share of the cube inside the ball: below, drawing again takes too long
+_SELDOM = 2e-4  # share of the cube inside the ball: below, a draw takes 10 ms and more
 _HALVINGS = 80  # of the place of a quantile
 _CHUNK = 1 << 18  # terms at a time
 _CLOSE = 1e-6  # of C
-_SPARED = 2e-4  # of δ, for what the search does not look at
+_SPARED = 5e-5  # of δ, for what the search does not look at
 _FIELDS = {"body", "batch", "step", "pitch", "scale", "square"}
 _NOT_A_LENGTH = (
     "This noise hides changes of each answer by its sensitivity, not of all by a length: take "

@@ -37,7 +37,7 @@ Complexes = NDArray[np.complex128]
 FEWEST = 16  # answers: below, φ^d falls so slowly that the box of frequencies does not end
 _FRESNEL = 2.6  # above |∫ e^(it²) dt| over every interval
 _SLOPE = 2.25  # |k₁| beyond this times |k₂| has a phase without a stationary point
-_TAIL = 1e-8  # what the tail may be of the largest term
+_TAIL = 1e-5  # what the tail may be of the largest term: about 1e-6 of the sum
 _ALIAS = 22.0  # e^−22 = 3e-10: what each alias may be of Chernoff's bound
 _NODES = 16  # of a panel
 _PHASE = 6.0  # by which a panel may turn: then e^−39 bounds its error
@@ -104,24 +104,29 @@ class TiltedTransform:
     @cached_property
     def reach(self) -> tuple[int, int]:
         """(n₁, n₂): frequencies up to n·h in each direction are looked at one by one."""
-        h1, h2 = self.pitch
         if self.is_rough:
             return _ROUGH
-        wide = (_FRESNEL * self._spread) ** 2 * _TAIL ** (-2.0 / (self.power - 4.0))
+        h1, h2 = self.pitch
+        wide = 1.1 * (_FRESNEL * self._spread) ** 2
+        while self._tail_beyond(wide) > _TAIL:
+            wide *= 1.1
         n2 = max(math.ceil(wide / h2), 8)
         return (math.ceil(_SLOPE * n2 * h2 / h1) if h1 else 0), n2
 
     @cached_property
     def tail(self) -> float:
         """Σ |φ(θ + ik)/φ(θ)|^d over the lattice beyond `reach`, rounded up."""
-        if self.is_rough:
-            return 0.0
+        return 0.0 if self.is_rough else self._tail_beyond(self.reach[1] * self.pitch[1])
+
+    def _tail_beyond(self, k2: float) -> float:
+        """The same beyond the box |k₂| ≤ this, |k₁| ≤ 9/4 of it."""
         (h1, h2), d, m = self.pitch, self.power, self._spread
-        k2 = self.reach[1] * h2
         if not h1:
             return 2.0 * _beyond((_FRESNEL * m) ** 2, 0.5 * d, k2, h2, (0.0, 1.0))
         k1 = _SLOPE * k2
         steep = 2.0 * m / (1.0 - 2.0 / _SLOPE)
+        if steep >= k1:
+            return math.inf
         wide = _beyond((_FRESNEL * m) ** 2, 0.5 * d, k2, h2, (2.0 * _SLOPE / h1, 1.0))
         return 2.0 * (wide + _beyond(steep, d, k1, h1, (2.0 / (_SLOPE * h2), 1.0)))
 

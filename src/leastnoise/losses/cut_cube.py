@@ -198,7 +198,7 @@ class Radii:
         share = math.exp(max(-float(found.fun), -600.0)) * _LEFT_OUT
         first = float(special.gammaincinv(d + 1.0, min(share, 1e-3)))
         last = max(float(special.gammainccinv(d + 1.0, 1e-12)), 1.5 * middle)
-        edges = np.geomspace(first, last, (_CELLS // 4 if is_rough else _CELLS) + 1)
+        edges = np.geomspace(first, last, (_CELLS // 2 if is_rough else _CELLS) + 1)
         least = _one_place(loss, first, epsilon)[1]
         place = _one_place(loss, middle, epsilon)
         return Radii(loss, edges, AboveCone.near(d, square, *place, least, is_rough))
