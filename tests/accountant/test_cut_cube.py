@@ -147,7 +147,9 @@ def test_near_the_largest_loss_a_smaller_epsilon_stands_in(monkeypatch):
     assert float(fresh.profile_lower(1.5 * fresh.ratio)) == 0.0
     monkeypatch.undo()
     real = cut_cube._radii
-    monkeypatch.setattr(cut_cube, "_radii", lambda one, place: real(one, place) if place < 13 else None)
+    monkeypatch.setattr(
+        cut_cube, "_radii", lambda one, place: real(one, place) if place < 13 else None
+    )
     assert 0.0 < float(loss.profile(1.4 * loss.ratio)) < known
 
 
@@ -159,7 +161,9 @@ def test_composed_it_stands_for_a_pair_above_it():
     for epsilon in np.linspace(0.0, loss.largest * 0.9, 12):
         assert float(table.profile(epsilon)) >= float(loss.profile_lower(epsilon))
     # on its own points it is the upper bound of the loss
-    assert float(table.profile(loss.ratio)) == pytest.approx(float(loss.profile(loss.ratio)), rel=1e-3)
+    assert float(table.profile(loss.ratio)) == pytest.approx(
+        float(loss.profile(loss.ratio)), rel=1e-3
+    )
     twice = PrivacyLoss(((loss, 2),)).epsilon_bounds(1e-5)
     assert twice.lower == 0.0
     assert loss.ratio < twice.upper < 2.0 * loss.largest
@@ -323,7 +327,9 @@ def test_aliases_are_counted():
     fine = AboveCone.near(d, square, 2.0, 2.0, 0.5)
     truth = float(fine.at(beta).lower(alpha)[0])
     pitch = 4.0 * fine.transform.pitch[0], 4.0 * fine.transform.pitch[1]
-    coarse = AboveCone(TiltedTransform(d, fine.transform.theta, pitch), square, fine.shifts).at(beta)
+    coarse = AboveCone(TiltedTransform(d, fine.transform.theta, pitch), square, fine.shifts).at(
+        beta
+    )
     assert float(coarse.upper(alpha)[0]) > 1.01 * truth
     assert float(coarse.lower(alpha)[0]) <= truth
 
