@@ -110,8 +110,7 @@ def tilted_delta(loss, epsilon, count, seed):
     return float(np.mean(value)), float(np.std(value) / math.sqrt(count))
 
 
-@pytest.mark.parametrize(("dimension", "factor"), [(40, 1.0), (60, 1.2)])
-def test_small_deltas_by_tilted_simulation(dimension, factor, count=20_000):
+def agrees_with_simulation(dimension, factor, count):
     loss = at_published(dimension)
     epsilon = factor * loss.ratio
     found, error = tilted_delta(loss, epsilon, count, 3)
@@ -120,10 +119,15 @@ def test_small_deltas_by_tilted_simulation(dimension, factor, count=20_000):
     assert found - 4 * error <= float(loss.profile(epsilon))
 
 
+@pytest.mark.parametrize(("dimension", "factor"), [(40, 1.0), (60, 1.2)])
+def test_small_deltas_by_tilted_simulation(dimension, factor):
+    agrees_with_simulation(dimension, factor, 20_000)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("dimension", sorted(PUBLISHED))
 def test_small_deltas_by_longer_simulation(dimension):
-    test_small_deltas_by_tilted_simulation(dimension, 1.0, 400_000)
+    agrees_with_simulation(dimension, 1.0, 200_000)
 
 
 def test_the_whole_profile():
@@ -188,7 +192,7 @@ def test_renyi_divergences_are_above_the_simulated_ones():
 
 
 def test_what_is_not_judged():
-    with pytest.raises(AccountingError, match="from 0.001 to 50 times"):
+    with pytest.raises(AccountingError, match="to 50 times"):
         cut_cube_loss(1.0, 15.0, 40, Fraction(60))
     with pytest.raises(AccountingError, match="at least 16"):
         ball_share(12, 5.0)
