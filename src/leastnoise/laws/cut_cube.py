@@ -12,8 +12,8 @@ sphere (`laws.sphere`).
 
 **Which C.** At ε = s/b the cube part costs nothing, and below it about (s/b − ε)/2. So the least ε
 at δ is s/b for the least C whose ball part is at most δ there: a smaller one gives up privacy, a
-larger one variance. At ε = 1 and δ = 1e-6 that takes 0.97, 0.90, 0.935, 0.97 and 0.99 of the
-variance of the better of cube and sphere for 30, 40, 50, 60 and 80 answers.
+larger one variance. At ε = 1 and δ = 1e-6 that takes 0.97, 0.90, 0.935 and 0.97 of the variance of
+the better of cube and sphere for 30, 40, 50 and 60 answers.
 
 **One answer.** w_1 has a density that falls with |w_1|, so it is a mixture of uniform laws on
 [−u, u]: of density ∝ u²·f(C − u²), f being that of the sum of d − 1 squares, and an atom at u = 1.

@@ -11,7 +11,7 @@ U ≥ 2^−16 is known to 2^−47 + 2^−48·(−ln U), so ρ to (d + 1 + ρ)·2
 Z/pitch to (b/pitch)(d + 1 + ρ)·2^−44; twice that is the window around half-integers. What these do
 not decide, a U below 2^−16 and a ρ beyond 3(d + 1) + 100 (probability below e^−100), is computed
 again from the bits already drawn and more: Σw_i² in integers, Z in decimal arithmetic of bits/4
-digits, until it is decided. That happens to about 1 vector in 500 (60 answers, σ = 8), mostly for a
+digits, until it is decided. That happens to about 1 vector in 800 (60 answers, σ = 8), mostly for a
 small U; the time it takes depends on where Z lies between two lattice points, which the guarantee
 of the continuous law covers, and on the digits of the arithmetic, which it does not.
 """
