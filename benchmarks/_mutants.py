@@ -196,6 +196,68 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
+        "losses/cube_sums.py",
+        "accountant/test_cut_cube.py",
+        (
+            "_FRESNEL = 2.6",
+            "_FRESNEL = 2.2",
+            "the bound on the transform does not hold",
+        ),
+        (
+            "return 2.0 * (wide + _beyond(steep, d, k1, h1, (2.0 / (_SLOPE * h2), 1.0)))",
+            "return 1e-9 * (wide + _beyond(steep, d, k1, h1, (2.0 / (_SLOPE * h2), 1.0)))",
+            "frequencies beyond the box are not charged",
+        ),
+        (
+            "return (2.0 if is_bathtub else 1.0) * 0.5 * math.exp(",
+            "return 0.5 * 0.5 * math.exp(",
+            "the largest density is taken for half of it",
+        ),
+        (
+            "low = np.where(held, scale * (summed - allowed) - alias, 0.0)",
+            "low = np.where(held, scale * (1.001 * summed - allowed), 0.0)",
+            "the share of the ball is put too high from below",
+        ),
+    ),
+    *_in(
+        "losses/cut_cube.py",
+        "accountant/test_cut_cube.py",
+        (
+            "cells = d * part[1:] * (x[:-1] * left + x[1:] * right)",
+            "cells = d * part[1:] * (x[1:] * left + x[1:] * right)",
+            "J of a cell is taken where it is least",
+        ),
+        (
+            "room = loss.dimension * lam**2 - square * epsilon**2",
+            "room = (loss.dimension - 1) * lam**2 - square * epsilon**2",
+            "the change of one answer is forgotten",
+        ),
+        (
+            "beyond += cube[-1]",
+            "cells = cells - cube[:-1] * (left + right)",
+            "leaving through the cube is not counted",
+        ),
+    ),
+    *_in(
+        "sampling/cut_cube.py",
+        "laws/test_cut_cube.py",
+        (
+            "inside = squares <= self.square",
+            "inside = squares <= 1.02 * self.square",
+            "points outside the ball are kept",
+        ),
+        (
+            "if high <= limit or low > limit:",
+            "if high <= limit or low >= limit - 10**40:",
+            "a point in doubt is turned away without the bits that decide it",
+        ),
+        (
+            "radii = words(entropy, len(kept) * (d + 1)).reshape(len(kept), d + 1)",
+            "radii = words(entropy, len(kept) * (d + 1)).reshape(len(kept), d + 1)[:, :d]",
+            "the radius has an exponential too few",
+        ),
+    ),
+    *_in(
         "sampling/sphere.py",
         "laws/test_ball.py",
         (

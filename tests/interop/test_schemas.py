@@ -22,6 +22,7 @@ from leastnoise import (
 from leastnoise.artefact import certify, write_artefact
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.schemas import NAMES, schema
+from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.exponential import count_law, range_law, touched_law
 from leastnoise.laws.lifted import LiftedNoise
 
@@ -52,6 +53,7 @@ def test_unknown_schema():
         laplace(0.1),
         staircase(2.0),
         sphere(3.0, 6),
+        CutCubeNoise(0.28, 17.1, 50),
         discrete_laplace(3.0),
         exact(cube(3.0, 4), delta=1e-6),
         range_law(3.0, 4),
@@ -133,6 +135,15 @@ def test_the_artefact_of_a_sphere(tmp_path):
     content = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
     check("artefact", content)
     content["content"]["law"]["body"] = "cube"
+    with pytest.raises(jsonschema.ValidationError):
+        check("artefact", content)
+
+
+def test_the_artefact_of_a_cut_cube(tmp_path):
+    write_artefact(certify(CutCubeNoise(0.28, 17.1, 60), delta=1e-6), tmp_path / "noise.json")
+    content = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
+    check("artefact", content)
+    del content["content"]["law"]["square"]
     with pytest.raises(jsonschema.ValidationError):
         check("artefact", content)
 

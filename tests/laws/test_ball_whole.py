@@ -276,7 +276,7 @@ def test_saved_and_loaded(tmp_path):
 
 
 def test_an_artefact_of_whole_numbers_is_verified(tmp_path):
-    best = design(delta=1e-6, sigma=8.0, batch=60, domain="integer")
+    best = design(delta=1e-6, sigma=8.0, batch=130, domain="integer")
     path = tmp_path / "noise.json"
     write_artefact(artefact_of(best), path)
     read = read_artefact(path)

@@ -20,6 +20,7 @@ from leastnoise import (
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice.radial import Radial
 from leastnoise.laws.base import LAWS
+from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.exponential import count_law, range_law, touched_law
 from leastnoise.laws.lifted import LiftedNoise
 
@@ -33,6 +34,7 @@ EXAMPLES = {
     "gaussian": [gaussian(2.0)],
     "laplace": [laplace(0.3)],
     "ball": [sphere(8.0, 5), sphere(3.0, 4, domain="integer")],
+    "cut cube": [CutCubeNoise(0.28, 17.1, 50), CutCubeNoise(0.5, 17.1, 50, 1.0, "integer")],
     "correlated": [
         correlated(8.0, 5),
         correlated(8.0, 5, core="gaussian"),

@@ -29,6 +29,7 @@ from leastnoise import (
 )
 from leastnoise.errors import UnsupportedError
 from leastnoise.lattice.radial import is_non_increasing
+from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.losses import lattice as judge
 from leastnoise.losses.lattice import lattice_loss
@@ -254,7 +255,7 @@ def test_what_is_charged_for_empty_shells_covers_adapted_adversaries(dimension, 
 
 
 def test_a_long_series_has_empty_inner_shells_and_pays_for_them():
-    law = series_law(40, 1e-6, sigma=8.0)[0].noise
+    law = series_law(27, 1e-6, sigma=8.0)[0].noise
     masses = law.radial.shell_masses
     assert masses[0] == 0.0
     assert not is_non_increasing(law.radial.log_pmf(np.arange(masses.size)))
@@ -268,6 +269,7 @@ def test_a_long_series_has_empty_inner_shells_and_pays_for_them():
 def test_which_laws_may_serve_a_series():
     assert sphere(8.0, 3).has_convex_levels
     assert sphere(8.0, 3, domain="integer").has_convex_levels
+    assert isinstance(series_law(40, 1e-6, sigma=8.0)[0].noise, CutCubeNoise)
     assert gaussian(8.0).has_convex_levels
     assert laplace(8.0).has_convex_levels
     rising = LatticeNoise([0.1, 0.9], None, domain="integer")

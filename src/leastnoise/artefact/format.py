@@ -7,7 +7,7 @@ guarantee follows from the law in it alone.
                 or density ∝ e^(−‖z‖₂/scale), rounded to the pitch
                 {"body": "sphere", "batch", "step", "pitch", "scale"},
                 for whole numbers with "domain": "integer" and the pitch 1; or other bodies,
-                "correlated", "lifted" and those of norms, which docs/formats.md describes
+                "correlated", "cut cube", "lifted" and those of norms: see docs/formats.md
   "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"}, and "changes" where what one
                 person can change is not the whole box: {"kind", …}
   "charges":    {"unbounded", "deviation"},   probability a release charged to δ: a shift leaves

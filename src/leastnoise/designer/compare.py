@@ -78,6 +78,8 @@ def _needed(best: Design, domain: Domain) -> dict[str, float | None]:
             start=best.sigma,
             changes=best.changes if uses == 1 or best.batch == 1 else BOX,
         )
-        for name, build, uses in known_laws(best.sensitivity, best.batch, domain, best.changes)
+        for name, build, uses in known_laws(
+            best.sensitivity, best.batch, domain, best.changes, best.delta
+        )
         if name in best.rivals and name != best.origin
     }

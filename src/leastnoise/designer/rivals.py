@@ -24,6 +24,7 @@ from leastnoise.lattice.steps import step_of
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.correlated import Core, correlated, normal, shared
+from leastnoise.laws.cut_cube import cut_cube
 from leastnoise.laws.exponential import exponential_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
@@ -108,7 +109,8 @@ def laws_of(request: Request) -> list[KnownLaw]:
         return [(name, build(core), 1) for name, core in zip(names, kinds, strict=True)]
     if ties is not None:
         return [("lifted cube", lambda sigma: _lifted(sigma, batch, s, ties), 1)]
-    return known_laws(s, batch, request.domain, request.changes)
+    alone = request.delta if request.compositions == 1 else None
+    return known_laws(s, batch, request.domain, request.changes, alone)
 
 
 def _lifted(
@@ -120,10 +122,14 @@ def _lifted(
 
 
 def known_laws(
-    sensitivity: float, batch: int, domain: Domain, changes: Changes = BOX
+    sensitivity: float,
+    batch: int,
+    domain: Domain,
+    changes: Changes = BOX,
+    delta: float | None = None,
 ) -> list[KnownLaw]:
     """(name, builder from a standard deviation, draws of one release that one person can influence)
-    of every known law."""
+    of every known law; `delta` is that of one release alone, to which the cut cube is fitted."""
     if changes.ranges_of(batch) is None:
         return _of_length(sensitivity, batch, domain)
     s, single = sensitivity, changes.touched_of(batch)
@@ -137,11 +143,17 @@ def known_laws(
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
+        if delta is not None and changes.has_corner(batch) and not changes.is_one_sided:
+            line.append(("cut cube", _cut_cube(s, batch, domain, delta), 1))
         if changes.is_one_sided:
             line += _one_sided(s, batch, domain, changes)
         if batch <= MOST_OF_A_NORM:
             line += _of_a_norm(s, batch, domain, changes)
     return line
+
+
+def _cut_cube(s: float, batch: int, domain: Domain, delta: float) -> Callable[[float], Noise]:
+    return lambda sigma: cut_cube(sigma, batch, delta=delta, sensitivity=s, domain=domain)
 
 
 def _of_a_norm(s: float, batch: int, domain: Domain, changes: Changes) -> list[KnownLaw]:

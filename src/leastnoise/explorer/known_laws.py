@@ -28,7 +28,7 @@ _CLOSE = 1e-6  # of ε, how closely
 # The same of joint laws, in standard deviations of the Gaussian law: mostly they need half of one.
 _JOINT_LEAST, _JOINT_USUAL = 1e-6, 0.5
 _JOINT_CLOSE, _JOINT_ROUGH = 1e-3, 0.02
-JOINT = ("cube", "sphere", "range", *FITTED)
+JOINT = ("cube", "sphere", "cut cube", "range", *FITTED)
 # The range law is judged in 0.04 s for ten answers at σ = 5, in 0.15 at 50 and for whole numbers in
 # 40 at a sensitivity of 20; beyond so many answers the correlated sphere is better.
 _MOST_OF_RANGE, _WIDEST_RANGE = 25, 50.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from leastnoise.laws.base import BODIES, LAWS
 from leastnoise.laws.correlated import CorrelatedNoise
+from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
@@ -12,12 +13,13 @@ from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.norm import NormNoise
 from leastnoise.laws.sphere import BallNoise
 
-_JOINT = (BallNoise, CorrelatedNoise, LiftedNoise, NormNoise)
+_JOINT = (BallNoise, CorrelatedNoise, CutCubeNoise, LiftedNoise, NormNoise)
 LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, *_JOINT)}
 BODIES |= {
     None: LatticeNoise,
     "sphere": BallNoise,
     "correlated": CorrelatedNoise,
+    "cut cube": CutCubeNoise,
     "lifted": LiftedNoise,
     "range": NormNoise,
     "touched": NormNoise,

@@ -31,6 +31,7 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "optimised product": ("#D55E00", (5, 1.2), "h"),
     "cube": ("#56B4E9", (8, 1.5, 1, 1.5, 1, 1.5), "X"),
     "sphere": ("#4D4D4D", (3, 1, 1, 1), "o"),
+    "cut cube": ("#2F8F9D", (5, 1.5, 1, 1.5), "p"),
     "correlated sphere": ("#8C6D31", (3, 1, 1, 1), "o"),
     "correlated Gaussian": ("#0072B2", (1, 1.2), "s"),
     "lifted cube": ("#882255", (5, 1, 1, 1, 1, 1), "P"),
