@@ -54,9 +54,10 @@ def test_correlated_noise_for_unequal_ranges():
     for times in (1, 3):
         exactly = PrivacyLoss(((ball_loss(law.scale, 2, farthest), times),)).epsilon_bounds(1e-6)
         lower, upper = PrivacyLoss.of(law, 1.0, space).compose(times).epsilon_bounds(1e-6)
-        # the farthest corner is one that a person can reach
-        assert 0.0 < lower <= exactly.upper
-        assert exactly.lower <= upper <= exactly.upper * (1.0 + 1e-9)
+        # The farthest corner is one that a person can reach; rounding answers to the lattice may
+        # carry them a pitch further.
+        assert 0.0 < lower <= exactly.upper * (1.0 + 1e-7)
+        assert exactly.lower <= upper <= exactly.upper * (1.0 + 1e-7)
 
 
 @pytest.mark.parametrize(
