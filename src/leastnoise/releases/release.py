@@ -166,8 +166,8 @@ def carry_out(
     finally:
         opened.close()
     told("adding noise", 0.0)
-    found = processed(plan, estimate.rows(plan, made, _noisy(made, counts, added)))
-    return with_hidden(plan, found), opened.engine
+    found = estimate.rows(plan, made, _noisy(made, counts, added))
+    return with_hidden(plan, processed(plan, found, made)), opened.engine
 
 
 def _rehearsed(plan: Plan, opened: Table | SealedTable, made: Mechanism, told: Progress) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from leastnoise.releases.estimates.row import CHECKS, ReleasedRow
 from leastnoise.releases.estimates.totals import Floats, agreed
+from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
@@ -17,11 +18,16 @@ from leastnoise.releases.plan.statistic import Statistic
 NORMAL = 1.96  # half-width at 95 % in standard deviations, for a sum of many draws
 
 
-def processed(plan: Plan, found: Sequence[ReleasedRow]) -> tuple[ReleasedRow, ...]:
+def processed(
+    plan: Plan, found: Sequence[ReleasedRow], made: Mechanism | None = None
+) -> tuple[ReleasedRow, ...]:
     """The rows after the declared post-processing; each changed row keeps its value from before."""
     if not plan.postprocess:
         return tuple(found)
-    agreeing = _agreeing(plan, found) if "totals" in plan.postprocess else {}
+    # The counts of a table add up as they are.
+    tables = () if made is None else made.tables
+    has_totals = "totals" in plan.postprocess and not any(one.counts_rows for one in tables)
+    agreeing = _agreeing(plan, found) if has_totals else {}
     kinds = {statistic.name: statistic for statistic in plan.statistics}
     changed = []
     for i, row in enumerate(found):

@@ -98,6 +98,13 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     return list(distinct.values())
 
 
+def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
+    """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
+    cells, which least squares needs."""
+    made = [_layout("by group", measured), _layout("product", measured)]
+    return made[1:] if made[0].specs == made[1].specs else made
+
+
 # weight, wanted sigma, answers a draw, domain, what one person changes in it
 _Shape = tuple[float, float | None, int, Domain, Changes]
 

@@ -24,13 +24,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
 from leastnoise.errors import InvalidParameterError, one_of
+from leastnoise.releases.plan.plan import GOALS, Goal
 from leastnoise.releases.tables.columns import (
     Marginal,
     cells,
@@ -41,8 +41,6 @@ from leastnoise.releases.tables.columns import (
 )
 
 Floats = NDArray[np.float64]
-Goal = Literal["mean", "largest"]
-GOALS = ("mean", "largest")
 
 MOST_CELLS = 100_000  # of a measured marginal, hidden keys included
 MOST_ENUMERATED = 16  # candidates of which every support is tried
