@@ -6,8 +6,8 @@ cell of a published marginal has the same error, whose law is known exactly: cla
 cells with the same weight (`tables.reconstruction`), and the law of their draws.
 
 Means and variances move with several answers of one cell, whose noise may be drawn jointly. How
-they move is tried: each class is drawn again as often as it has cells, or, where these are more than
-`_EXACT`, as a normal number of the same variance, which their sum is next to.
+they move is tried: each class is drawn again as often as it has cells, or, where these are more
+than `_EXACT`, as a normal number of the same variance, which their sum is next to.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from leastnoise.releases.tables.reconstruction import (
     Measurement,
     covariance,
     reconstructed,
+    response,
     shares,
     variance,
 )
@@ -186,6 +187,21 @@ class Numbers:
             self._widths[key] = half_width(parts, confidence)
         return self._widths[key]
 
+    def entry_weights(self, form: Mapping[int, float]) -> dict[int, float]:
+        """The weight of every entry in a linear form of numbers."""
+        made = self._made
+        where = measured_entries(made)
+        found: dict[int, float] = {}
+        for place, factor in form.items():
+            one, cell = self.of(place)
+            measured = self.measurement(one.table, one.answer)
+            a = made.tables[one.table].answers.index(one.answer)
+            for seen in measured.weights:
+                weights = factor * response(measured, (one.marginal, cell), seen)
+                for i, weight in zip(where[one.table, seen][a], weights.ravel(), strict=True):
+                    found[i] = found.get(i, 0.0) + float(weight)
+        return found
+
     def trials(self, places: Sequence[int], count: int) -> list[Floats]:
         """The noise on numbers of one cell of one marginal, in sensitivities, drawn again."""
         one, _ = self.of(places[0])
@@ -268,16 +284,22 @@ def _summed(
     """Sums of so many independent draws on the answers of a cell, `count` times."""
     total = np.zeros((count, len(entries)))
     for law, columns, at in _drawn_with(made, tuple(entries)):
-        if draws <= _EXACT:
-            pool = _pool(law)[:, at]
-            for _ in range(draws):
-                total[:, columns] += pool[generator.integers(len(pool), size=count)]
-        else:
-            whole = np.full((len(at), len(at)), law.correlation)
-            np.fill_diagonal(whole, 1.0)
-            normal = generator.multivariate_normal(np.zeros(len(at)), law.variance * whole, count)
-            total[:, columns] += math.sqrt(draws) * normal
+        total[:, columns] += sums_of_draws(law, draws, count, generator)[:, at]
     return total
+
+
+def sums_of_draws(law: Noise, draws: int, count: int, generator: np.random.Generator) -> Floats:
+    """`count` sums of so many independent draws of a law, for each of its answers."""
+    if draws <= _EXACT:
+        pool = _pool(law)
+        total = np.zeros((count, pool.shape[1]))
+        for _ in range(draws):
+            total += pool[generator.integers(len(pool), size=count)]
+        return total
+    whole = np.full((law.dimension, law.dimension), law.correlation)
+    np.fill_diagonal(whole, 1.0)
+    middle = np.zeros(law.dimension)
+    return generator.multivariate_normal(middle, draws * law.variance * whole, count)
 
 
 @lru_cache(maxsize=64)

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from leastnoise.errors import DesignError
 from leastnoise.releases.noise.layout import NoiseLayout, layouts_of
@@ -40,10 +41,17 @@ from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal, needs_hidden_key
 from leastnoise.releases.tables.reconstruction import Measurement, variance
-from leastnoise.releases.tables.strategy import MOST_CELLS, Found, Wanted, candidates, search
+from leastnoise.releases.tables.strategy import (
+    MOST_CELLS,
+    Found,
+    Wanted,
+    candidates,
+    judged_again,
+    search,
+)
 
-_SLACK = 1.2  # of the guard while a proxy is looked at: it is up to 8 % above what is designed
-_DESIGNED = 5  # supports that are designed in full
+_SLACK = 1.2  # of the guard, a variance, where a proxy is up to 8 % above what is designed
+_DESIGNED, _DESIGNED_OF_SEVERAL = 5, 2  # supports that are designed in full
 _SWEEPS = 2  # over the tables of a plan, each searched with the others as they are
 Grouping = tuple[Key, ...]
 Published = tuple[Grouping, Answer]
@@ -120,13 +128,12 @@ class Tried:
 
 @dataclass(frozen=True)
 class Strategy:
-    """What is measured of the tables of a plan, its noise, and what was looked at."""
+    """What is measured of the tables of a plan, and its noise."""
 
     tables: tuple[MarginTable, ...]
     layout: NoiseLayout
     laws: ScaledLaws
     alternatives: dict[str, float]
-    tried: tuple[Tried, ...] = field(default=())
 
 
 def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
@@ -263,10 +270,33 @@ class _Search:
         for _ in range(_SWEEPS if len(self.tables) > 1 else 1):
             for t in range(len(self.tables)):
                 chosen[t] = self._supports(t, chosen)
-        if not all(chosen):
-            return []
-        most = max(len(found) for found in chosen)
-        return [tuple(found[min(i, len(found) - 1)] for found in chosen) for i in range(most)]
+        together = sorted((self.by_proxy(each), i, each) for i, each in enumerate(product(*chosen)))
+        # Several laws have a common scale, whose search takes ten times as long as one design.
+        is_one_law = len({len(table.answers) for table in self.tables}) == 1 and all(
+            map(is_checks, self.beside)
+        )
+        most = _DESIGNED if is_one_law else _DESIGNED_OF_SEVERAL
+        return [each for goal, _, each in together[:most] if math.isfinite(goal)]
+
+    def by_proxy(self, supports: Sequence[Found]) -> float:
+        """The goal for supports of all tables at once; +inf where a guard is far from kept."""
+        paid = _paid(self.beside)
+        for table, found in zip(self.tables, supports, strict=True):
+            paid = paid.and_of(found.uses, len(table.answers), table.weight)
+        scale = paid.variance(self.plan.epsilon, self.mu)
+        pairs = [
+            (max(block.weights), scale / max(block.weights) ** 2)
+            for block in self.beside
+            if not is_checks(block)
+        ]
+        for table, found in zip(self.tables, supports, strict=True):
+            most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
+            wanted = table.wanted(self.plan, most)
+            again = judged_again(wanted, found, scale / table.weight**2)
+            if not math.isfinite(again.goal):
+                return math.inf
+            pairs += zip(wanted.weights.values(), again.variances, strict=True)
+        return _goal(self.plan, pairs)
 
     def _supports(self, t: int, chosen: Sequence[Sequence[Found]]) -> list[Found]:
         """The best supports of one table, beside the others as they are chosen, or published."""
@@ -338,9 +368,9 @@ def best_strategy(
     plan: Plan,
     asked: Sequence[Block],
     separate: Mapping[Published, float],
-) -> Strategy | None:
-    """What to measure of the tables of a plan; None where it has none, or where measuring every
-    grouping by itself is better.
+) -> tuple[Strategy | None, tuple[Tried, ...]]:
+    """What to measure of the tables of a plan, and what was looked at; None where it has none, or
+    where measuring every grouping by itself is better.
 
     Args:
         plan: The plan, with its δ.
@@ -350,14 +380,14 @@ def best_strategy(
     """
     tables = margin_tables(plan, asked)
     if not tables or plan.delta is None:
-        return None
+        return None, ()
     found = _Search(plan, tables, asked, separate)
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
     tried: list[Tried] = []
     for supports in found.ranked():
-        uses, by_proxy = sum(one.uses for one in supports), math.sqrt(supports[0].goal)
-        about = Tried(found.named(supports), uses, by_proxy)
+        uses, by_proxy = sum(one.uses for one in supports), found.by_proxy(supports)
+        about = Tried(found.named(supports), uses, math.sqrt(by_proxy))
         judged = _designed(found, supports)
         if judged is None:
             tried.append(about)
@@ -367,7 +397,7 @@ def best_strategy(
         tried.append(replace(about, designed=math.sqrt(goal), refused=not is_kept))
         if is_kept and goal < least:
             kept, least = strategy, goal
-    return None if kept is None else replace(kept, tried=tuple(tried))
+    return kept, tuple(tried)
 
 
 def _separately(found: _Search) -> Iterator[tuple[float, float]]:

@@ -166,7 +166,7 @@ def mechanism(plan: Plan) -> Mechanism:
     possible = layouts(asked, blocks(plan, joint=True))
     chosen, found, alternatives = best(possible, plan.epsilon, plan.delta)
     separate = separate_stds(chosen, found)
-    strategy = best_strategy(plan, asked, separate)
+    strategy, tried = best_strategy(plan, asked, separate)
     if strategy is not None:
         chosen, found, alternatives = strategy.layout, strategy.laws, strategy.alternatives
     laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
@@ -184,6 +184,7 @@ def mechanism(plan: Plan) -> Mechanism:
         gaussian_factor=mu / gaussian_mu(epsilon, plan.delta),
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
+        tried=tried,
         **({} if strategy is None else _of_tables(strategy, asked, separate)),
     )
 
@@ -196,7 +197,6 @@ def _of_tables(
         "tables": strategy.tables,
         "asked": asked,
         "separate": MappingProxyType(dict(separate)),
-        "tried": strategy.tried,
     }
 
 

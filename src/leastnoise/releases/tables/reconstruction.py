@@ -136,6 +136,31 @@ def shares(measured: Measurement, marginal: Sequence[int]) -> list[Share]:
     return found
 
 
+def response(
+    measured: Measurement, cell: tuple[Sequence[int], Sequence[int]], seen: Marginal
+) -> Floats:
+    """The weight of every cell of one measured marginal in a reconstructed cell."""
+    marginal, places = cell
+    at, sizes = dict(zip(marginal, places, strict=True)), measured.sizes
+    total = np.zeros([sizes[j] for j in seen])
+    for part in subsets(tuple(j for j in marginal if j in seen)):
+        scale = measured.weights[seen] / (
+            measured.precision(part)
+            * cells(sizes, without(marginal, part))
+            * cells(sizes, without(seen, part))
+        )
+        term = np.full([1] * len(seen), scale)
+        for axis, j in enumerate(seen):
+            if j in part:
+                along = np.full(sizes[j], -1.0 / sizes[j])
+                along[at[j]] += 1.0
+                shape = [1] * len(seen)
+                shape[axis] = sizes[j]
+                term = term * along.reshape(shape)
+        total += term
+    return total
+
+
 # Values
 
 
