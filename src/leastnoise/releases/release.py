@@ -166,8 +166,10 @@ def carry_out(
     finally:
         opened.close()
     told("adding noise", 0.0)
-    found = estimate.rows(plan, made, _noisy(made, counts, added))
-    return with_hidden(plan, processed(plan, found, made)), opened.engine
+    noisy = _noisy(made, counts, added)
+    found = estimate.rows(plan, made, noisy)
+    agreeing = estimate.agreeing(plan, made, noisy)
+    return with_hidden(plan, processed(plan, found, agreeing)), opened.engine
 
 
 def _rehearsed(plan: Plan, opened: Table | SealedTable, made: Mechanism, told: Progress) -> None:

@@ -73,6 +73,27 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedR
     return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
 
 
+def agreeing(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> dict[int, float] | None:
+    """The counts of tables after the declared post-processing, which keeps their sums, by the
+    places of their rows in `rows`; None where there are no tables that count rows."""
+    if not any(table.counts_rows for table in made.tables):
+        return None
+    if set(plan.postprocess) <= {"totals"}:
+        return {}
+    whole = {
+        "non_negative": "non-negative" in plan.postprocess,
+        "integer": "integer" in plan.postprocess,
+    }
+    numbered = numbers(made).agreeing(noisy, **whole)
+    places = [
+        used[0] if statistic.kind in ("count", "histogram") else -1
+        for statistic, groups in entries_of(plan, made)
+        for used in groups
+    ]
+    places += [check.entry for check in checks(plan, made)]
+    return {i: numbered[place] for i, place in enumerate(places) if place in numbered}
+
+
 def _plain_rows(
     statistic: Statistic, values: Sequence[Sequence[float]], noise: tuple[float, float]
 ) -> Iterator[ReleasedRow]:

@@ -26,6 +26,7 @@ from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import Answer
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.tables.columns import Marginal, cells
+from leastnoise.releases.tables.integers import fitted_table, marginal_of, rounded
 from leastnoise.releases.tables.intervals import ErrorPart, SymmetricLaw, half_width
 from leastnoise.releases.tables.reconstruction import (
     Measurement,
@@ -35,6 +36,7 @@ from leastnoise.releases.tables.reconstruction import (
     shares,
     variance,
 )
+from leastnoise.releases.tables.strategy import MOST_CELLS
 from leastnoise.sampling import InsecureSeededEntropy, draw
 
 _FINE = 400  # places of a continuous law in a standard deviation
@@ -112,20 +114,45 @@ class Numbers:
         """The entries, in their own units, and after them the numbers."""
         made = self._made
         found = list(noisy)
-        where = measured_entries(made)
         for t, table in enumerate(made.tables):
-            for a, answer in enumerate(table.answers):
-                answers = {
-                    one: np.array([noisy[i] for i in where[t, one][a]]).reshape(
-                        [table.sizes[j] for j in one]
-                    )
-                    for one in table.support
-                }
+            for answer in table.answers:
+                answers = self._measured(t, answer, noisy)
                 for values in _put_together(
                     self.measurement(t, answer), answers, _published(table)
                 ):
                     found += values.ravel().tolist()
         return found
+
+    def agreeing(
+        self, noisy: Sequence[float], *, non_negative: bool, integer: bool
+    ) -> dict[int, float]:
+        """The numbers of rows by their places, not below zero or whole, such that all add up; none
+        of a table whose columns have too many cells together."""
+        made, found = self._made, dict[int, float]()
+        for t, table in enumerate(made.tables):
+            if not table.counts_rows or cells(table.sizes, range(len(table.sizes))) > MOST_CELLS:
+                continue
+            rows = Answer("rows")
+            measured, answers = self.measurement(t, rows), self._measured(t, rows, noisy)
+            fitted = fitted_table(measured, answers, non_negative=non_negative)
+            published = list(dict.fromkeys(map(table.marginal, table.published)))
+            whole = rounded(fitted, published) if integer else {}
+            for one in _published(table):
+                values = _within(whole, one) if integer else marginal_of(fitted, one)
+                start = self._listed[t, rows, one].start
+                found |= dict(enumerate(values.ravel().tolist(), start=start))
+        return found
+
+    def _measured(self, t: int, answer: Answer, noisy: Sequence[float]) -> dict[Marginal, Floats]:
+        """The noisy answers of each measured marginal."""
+        table = self._made.tables[t]
+        a, where = table.answers.index(answer), measured_entries(self._made)
+        return {
+            one: np.array([noisy[i] for i in where[t, one][a]]).reshape(
+                [table.sizes[j] for j in one]
+            )
+            for one in table.support
+        }
 
     # Errors
 
@@ -244,6 +271,13 @@ def _published(table: MarginTable) -> list[Marginal]:
     listed = [table.marginal(grouping) for grouping in table.published]
     hidden = [(j,) for j in range(len(table.keys)) if table.hidden[j] and table.counts_rows]
     return list(dict.fromkeys([*listed, *hidden]))
+
+
+def _within(whole: Mapping[Marginal, Floats], marginal: Marginal) -> Floats:
+    """A marginal, or its sums within the smallest of these that has it."""
+    holding = min((one for one in whole if set(marginal) <= set(one)), key=len)
+    beyond = tuple(axis for axis, j in enumerate(holding) if j not in marginal)
+    return np.asarray(whole[holding].sum(axis=beyond))
 
 
 def _put_together(

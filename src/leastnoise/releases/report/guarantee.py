@@ -130,9 +130,9 @@ def shares_of(plan: Plan) -> str:
     )
 
 
-def intervals_in_words(plan: Plan) -> str:
+def intervals_in_words(release: ReleaseRecord) -> str:
     """Of which values the intervals are, where there was post-processing."""
-    if "totals" in plan.postprocess:
+    if "totals" in release.plan.postprocess and not release.mechanism.tables:
         return (
             "Counts that were made to add up have intervals of their own, recomputed; the "
             "others are those of the values before it."

@@ -49,7 +49,7 @@ def html_report(release: ReleaseRecord) -> str:
     labelled = f"<p>{escape(margins_in_words(made))}</p>" if made.tables else ""
     if plan.postprocess:
         done = escape(", ".join(plan.postprocess))
-        said = escape(intervals_in_words(plan))
+        said = escape(intervals_in_words(release))
         labelled += f"<p>Post-processing, which costs no privacy: {done}. {said}</p>"
     answers, draws = _counted(len(made.entries), "noisy answer"), _counted(len(made.draws), "draw")
     hashes = f"Plan {plan.hash[:16]}…, result {release.hash[:16]}…"

@@ -8,4 +8,5 @@ trees           the same for uneven hierarchies, in two passes
 intervals       the exact law of an error from characteristic functions
 strategy        which marginals to measure: all supports, or by adding, dropping and swapping
 residuals       the same for noise on residuals: the best precisions of a Gaussian or a sphere
+integers        not below zero and whole, so that sums still agree
 """
