@@ -10,7 +10,9 @@ draws: a cell of each measured marginal has noise on all of them.
 1. A proxy of the noise, the least of what Laplace or cube and Gaussian noise would need, ranks the
    sets of marginals; a guard keeps away those that would make some number worse than measuring
    every grouping by itself.
-2. The best few are designed and judged in full, as `search` does it for any plan. The best of them
+2. Where groupings have different weights, what is published is tried as it is, each with noise by
+   its own weight: least squares alone makes every number better than separately.
+3. The best few are designed and judged in full, as `search` does it for any plan. The best of them
    that keeps the guard is taken, and nothing of it if measuring each grouping by itself is better.
 
 The guarantee is that of the draws on the measured cells: what is published plays no part in it. All
@@ -332,12 +334,30 @@ class _Search:
             found[one] = min(*each, found.get(one, math.inf))
         return found
 
-    def blocks(self, supports: Sequence[Found]) -> tuple[Block, ...]:
-        """What is asked of the engine: the measured marginals, then what is in no table."""
+    def published(self) -> tuple[Found, ...]:
+        """What is published as the supports, where different weights want different laws."""
+        found = []
+        for table, possible in zip(self.tables, self.marginals, strict=True):
+            own = table.wanted(self.plan, None).weights
+            if not all(one in possible for one in own):
+                return ()
+            uses = sum(possible[one].touched for one in own)
+            found.append(Found(tuple(own), uses, (), math.inf))
+        has_several = any(len(set(table.published.values())) > 1 for table in self.tables)
+        return tuple(found) if has_several else ()
+
+    def blocks(self, supports: Sequence[Found], *, own_weights: bool = False) -> tuple[Block, ...]:
+        """What is asked of the engine: the measured marginals, then what is in no table. With
+        `own_weights` each marginal, which is published, has noise by its own weight."""
         made: list[Block] = []
         outside: set[tuple[Key, ...]] = set()
         for table, possible, found in zip(self.tables, self.marginals, supports, strict=True):
             own = [possible[one] for one in found.support]
+            if own_weights:
+                weights = table.wanted(self.plan, None).weights
+                pairs = zip(own, found.support, strict=True)
+                each = len(table.answers)
+                own = [replace(block, weights=(weights[one],) * each) for block, one in pairs]
             if table.within and table.within not in outside:
                 outside.add(table.within)
                 own = list(with_outside(self.plan, own))
@@ -385,10 +405,14 @@ def best_strategy(
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
     tried: list[Tried] = []
-    for supports in found.ranked():
-        uses, by_proxy = sum(one.uses for one in supports), found.by_proxy(supports)
-        about = Tried(found.named(supports), uses, math.sqrt(by_proxy))
-        judged = _designed(found, supports)
+    ranked = [(supports, False) for supports in found.ranked()]
+    if found.published():
+        ranked.append((found.published(), True))
+    for supports, own_weights in ranked:
+        uses = sum(one.uses for one in supports)
+        by_proxy = math.nan if own_weights else math.sqrt(found.by_proxy(supports))
+        about = Tried(found.named(supports), uses, by_proxy)
+        judged = _designed(found, found.blocks(supports, own_weights=own_weights), supports)
         if judged is None:
             tried.append(about)
             continue
@@ -420,12 +444,12 @@ def _goal(plan: Plan, pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def _designed(
-    found: _Search, supports: Sequence[Found]
+    found: _Search, measured_blocks: tuple[Block, ...], supports: Sequence[Found]
 ) -> tuple[Strategy, list[tuple[float, float]], bool] | None:
     """The supports with their noise in full, what it gives, and whether the guard is kept; None
     where it cannot be designed."""
     plan = found.plan
-    possible = layouts_of(found.blocks(supports))
+    possible = layouts_of(measured_blocks)
     try:
         layout, laws, alternatives = best(possible, plan.epsilon, plan.delta or 0.0)
     except DesignError:
