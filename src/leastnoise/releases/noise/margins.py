@@ -117,7 +117,7 @@ class MarginTable:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedSupports:
     """A set of marginals that was looked at, for `--explain`: of each table what would be measured,
     how many draws see a person, and the root of the goal in sensitivities."""
 
@@ -190,22 +190,22 @@ def _marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Bl
 def _beside(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -> list[Block]:
     """The blocks of what is in no table, and of the checks. Other keys of a column of a table are
     told by the table's hidden cells where it counts rows, else among the checks."""
-    told = {key for table in tables if table.counts_rows for key in table.hidden_keys}
-    told |= {key for table in tables for key in table.within}
+    told = {key for table in tables for key in (table.keys if table.counts_rows else table.within)}
     kept: list[Block] = []
     for block in asked:
-        if is_checks(block):
-            continue
-        own = [table.answers for table in tables if block.group_by in table.published]
-        in_tables = {answer for answers in own for answer in answers}
-        left = [i for i, answer in enumerate(block.answers) if answer not in in_tables]
+        left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
             told |= set(block.group_by)
-    lacking = dict.fromkeys(
-        (key,) for table in tables for key in table.hidden_keys if key not in told
-    )
-    return [*kept, *checks_block(plan, list(lacking))]
+    hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
+    return [*kept, *checks_block(plan, [(key,) for key in hidden if key not in told])]
+
+
+def _in_no_table(block: Block, tables: Sequence[MarginTable]) -> list[int]:
+    """The places of the answers of a block that no table has."""
+    own = [table.answers for table in tables if block.group_by in table.published]
+    in_tables = {answer for answers in own for answer in answers}
+    return [i for i, answer in enumerate(block.answers) if answer not in in_tables]
 
 
 def _only(block: Block, left: Sequence[int], *, keeps_other: bool) -> Block:
@@ -251,7 +251,7 @@ def _paid(blocks: Sequence[Block]) -> _Paid:
     return found
 
 
-class _Search:
+class _MarginSearch:
     """The search over the supports of all tables of a plan."""
 
     def __init__(
@@ -388,7 +388,7 @@ def best_strategy(
     plan: Plan,
     asked: Sequence[Block],
     separate: Mapping[Published, float],
-) -> tuple[Strategy | None, tuple[Tried, ...]]:
+) -> tuple[Strategy | None, tuple[TriedSupports, ...]]:
     """What to measure of the tables of a plan, and what was looked at; None where it has none, or
     where measuring every grouping by itself is better.
 
@@ -401,17 +401,17 @@ def best_strategy(
     tables = margin_tables(plan, asked)
     if not tables or plan.delta is None:
         return None, ()
-    found = _Search(plan, tables, asked, separate)
+    found = _MarginSearch(plan, tables, asked, separate)
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
-    tried: list[Tried] = []
+    tried: list[TriedSupports] = []
     ranked = [(supports, False) for supports in found.ranked()]
     if found.published():
         ranked.append((found.published(), True))
     for supports, own_weights in ranked:
         uses = sum(one.uses for one in supports)
         by_proxy = math.nan if own_weights else math.sqrt(found.by_proxy(supports))
-        about = Tried(found.named(supports), uses, by_proxy)
+        about = TriedSupports(found.named(supports), uses, by_proxy)
         judged = _designed(found, found.blocks(supports, own_weights=own_weights), supports)
         if judged is None:
             tried.append(about)
@@ -424,7 +424,7 @@ def best_strategy(
     return kept, tuple(tried)
 
 
-def _separately(found: _Search) -> Iterator[tuple[float, float]]:
+def _separately(found: _MarginSearch) -> Iterator[tuple[float, float]]:
     """(weight, variance) of everything that is published, each grouping measured by itself."""
     for table in found.tables:
         guard = found.guard(table)
@@ -444,7 +444,7 @@ def _goal(plan: Plan, pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def _designed(
-    found: _Search, measured_blocks: tuple[Block, ...], supports: Sequence[Found]
+    found: _MarginSearch, measured_blocks: tuple[Block, ...], supports: Sequence[Found]
 ) -> tuple[Strategy, list[tuple[float, float]], bool] | None:
     """The supports with their noise in full, what it gives, and whether the guard is kept; None
     where it cannot be designed."""

@@ -28,7 +28,7 @@ from leastnoise.releases.noise.margins import (
     MarginTable,
     Published,
     Strategy,
-    Tried,
+    TriedSupports,
     best_strategy,
     separate_stds,
 )
@@ -106,7 +106,7 @@ class Mechanism:
     tables: tuple[MarginTable, ...] = ()
     asked: tuple[Block, ...] = ()
     separate: Mapping[Published, float] = field(default_factory=dict)
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedSupports, ...] = ()
 
     @property
     def groupings(self) -> tuple[Block, ...]:
