@@ -227,6 +227,34 @@ def test_means_and_variances_of_a_table():
     assert found["persons with other keys", "sex"].upper >= others
 
 
+def test_one_scan_counts_all_marginals_of_a_table():
+    pytest.importorskip("ibis")
+    from leastnoise.releases.data.counts import aggregate
+    from leastnoise.releases.data.opening import open_table
+    from leastnoise.releases.data.scans import parted, scans
+
+    for asked in (counts(*ALL), counts(("sex",), ("sex", "age")), counts(*ALL, complete=True)):
+        made = mechanism(plan(asked, goal="largest"))
+        planned = scans(made.blocks)
+        assert len(planned) == 1
+        assert planned[0].serves == tuple(range(len(made.blocks)))
+        table = open_table(plan(asked), arrow(rows(8)))
+        try:
+            whole = aggregate(plan(asked), table, planned[0].block)
+            alone = [aggregate(plan(asked), table, block) for block in made.blocks]
+        finally:
+            table.close()
+        assert parted(planned[0], made.blocks, whole) == alone
+
+
+def test_many_columns_share_a_few_scans(monkeypatch):
+    from leastnoise.releases.data import scans
+
+    made = mechanism(plan(counts(("sex",), ("age",), ("sex", "age")), goal="largest"))
+    monkeypatch.setattr(scans, "MOST_CELLS", 1)
+    assert len(scans.scans(made.blocks)) == len(made.blocks)
+
+
 # What one person changes
 
 

@@ -330,7 +330,10 @@ def _show_margins(made: Mechanism) -> None:
 def _explain(plan: Plan, made: Mechanism) -> None:
     """The sets of marginals that were compared."""
     if not made.tried:
-        click.echo("\nNo table with margins: every grouping is measured by itself.")
+        click.echo(
+            "\nEvery grouping is measured by itself: there is no table with margins, or no set of "
+            "its marginals comes near."
+        )
         return
     root = "root of the mean variance" if plan.goal == "mean" else "largest std"
     click.echo(f"\nCompared by the {root} of all statistics, in sensitivities:\n")
