@@ -15,7 +15,15 @@ from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.trials import worth
 from leastnoise.releases.noise import margins
 from leastnoise.releases.noise.mechanism import mechanism
-from leastnoise.releases.noise.sensitivity import Answer, blocks, is_checks
+from leastnoise.releases.noise.sensitivity import (
+    Answer,
+    Block,
+    MeasuredMarginal,
+    blocks,
+    is_checks,
+    measured_block,
+    with_outside,
+)
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
@@ -301,6 +309,40 @@ def test_neighbouring_tables(relation, complete):
                 changed += max(law.noise.dimension for law in made.laws) if any(moved) else 0
         most = max(most, changed)
     assert 0 < most <= allowed
+
+
+def test_a_measured_marginal():
+    """Its sensitivities and the cells that one person changes, case by case."""
+    rows_alone = Block((), (Answer("rows"),), (), (1.0,), (), 1)
+    sex = Key("sex", tuple(SEX))
+    added, replaced = plan(), plan(counts(("sex",)), relation="replace")
+
+    def measured(wanted, keys, **about):
+        return measured_block(wanted, keys, MeasuredMarginal(0, **about), rows_alone)
+
+    assert measured(added, ()).sensitivities == (1,)
+    assert measured(replaced, ()) is None  # every row is in the total
+    assert measured(replaced, (), within=(sex,)).sensitivities == (1,)
+    assert measured(added, (sex,)).touched == 1
+    assert measured(replaced, (sex,)).touched == 2
+    single = Key("sex", ("f",))
+    assert measured(replaced, (single,)).touched == 1
+    assert measured(replaced, (single,), hidden=(single,)).touched == 2
+
+
+def test_the_cell_outside_of_a_table():
+    """Where persons are replaced it is free only if some marginal has two cells that change."""
+    rows_alone = Block((), (Answer("rows"),), (), (1.0,), (), 1)
+    about = MeasuredMarginal(0, within=(Key("sex", ("f",)),))
+    added, replaced = plan(), plan(counts(("sex",)), relation="replace")
+    total = measured_block(replaced, (), about, rows_alone)
+    (alone,) = with_outside(replaced, [total])
+    assert alone.other is not None
+    assert not alone.other_is_free
+    beside = measured_block(replaced, (Key("age", tuple(AGE)),), about, rows_alone)
+    assert with_outside(replaced, [total, beside])[0].other_is_free
+    assert with_outside(added, [total])[0].other_is_free
+    assert alone.cells == [(), ("outside",)]
 
 
 def test_the_total_is_public_where_persons_are_replaced():
