@@ -263,6 +263,51 @@ def test_many_columns_share_a_few_scans(monkeypatch):
     assert len(scans.scans(made.blocks)) == len(made.blocks)
 
 
+def test_a_table_beside_what_is_none():
+    """All margins of three columns, and a sum by one of them, which is in no table but for the
+    number of its rows."""
+    pytest.importorskip("ibis")
+    import pyarrow as pa
+
+    from leastnoise.releases.release import carry_out
+
+    names = "abc"
+    asked = [
+        Statistic("count", name="".join(part) or "total", group_by={c: ["0", "1"] for c in part})
+        for size in range(4)
+        for part in itertools.combinations(names, size)
+    ]
+    yes = {"column": "yes", "lower": 0, "upper": 1, "pitch": 1, "missing": 0}
+    asked.append(Statistic("sum", name="yes by a", group_by={"a": ["0", "1"]}, **yes))
+    wanted = plan(tuple(asked))
+    made = mechanism(wanted)
+    (table,) = made.tables
+    assert [answer.measure for answer in table.answers] == ["rows"]
+    rng = random.Random(4)
+    listed = [
+        {**{c: rng.choice(["0", "1", "2"]) for c in names}, "yes": float(rng.randrange(2))}
+        for _ in range(2000)
+    ]
+    columns = {name: [row[name] for row in listed] for name in ("a", "b", "c", "yes")}
+    added = carry_out(wanted, made, lambda: list, lambda *_: None, table=pa.table(columns))[0]
+    found = {(row.statistic, row.group): row for row in added}
+    assert found["total", ""].value == pytest.approx(2000)
+    ones = [row for row in listed if row["a"] == "1"]
+    assert found["a", "a = 1"].value == pytest.approx(len(ones))
+    assert found["yes by a", "a = 1"].value == pytest.approx(sum(row["yes"] for row in ones))
+    for c in names:
+        others = sum(row[c] == "2" for row in listed)
+        assert found["rows with other keys", c].value == pytest.approx(others)
+    told = {one.statistic: one for one in outlook(wanted, made)}
+    assert told["abc"].noise_std < told["abc"].separate_std
+    # A sum is its centred sum, measured by itself, and half of a number of rows of the table.
+    centred = math.sqrt(told["yes by a"].noise_std ** 2 - (0.5 * told["a"].noise_std) ** 2)
+    form = {("yes by a", "a = 1"): 2.0, ("a", "a = 1"): -1.0}
+    together = combined(wanted, made, added, form)
+    assert together.noise_std == pytest.approx(2.0 * centred)
+    assert 1.9 < together.half_width / together.noise_std < 2.2
+
+
 # What one person changes
 
 
