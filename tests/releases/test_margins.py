@@ -263,9 +263,10 @@ def test_many_columns_share_a_few_scans(monkeypatch):
     assert len(scans.scans(made.blocks)) == len(made.blocks)
 
 
-def test_a_table_beside_what_is_none():
+@pytest.mark.parametrize("tables", [1, 2])
+def test_a_table_beside_what_is_none(tables):
     """All margins of three columns, and a sum by one of them, which is in no table but for the
-    number of its rows."""
+    number of its rows; or, beside the sum of all, in a table of its own."""
     pytest.importorskip("ibis")
     import pyarrow as pa
 
@@ -279,10 +280,11 @@ def test_a_table_beside_what_is_none():
     ]
     yes = {"column": "yes", "lower": 0, "upper": 1, "pitch": 1, "missing": 0}
     asked.append(Statistic("sum", name="yes by a", group_by={"a": ["0", "1"]}, **yes))
+    if tables == 2:
+        asked.append(Statistic("sum", name="yes", **yes))
     wanted = plan(tuple(asked))
     made = mechanism(wanted)
-    (table,) = made.tables
-    assert [answer.measure for answer in table.answers] == ["rows"]
+    assert [table.answers[0].measure for table in made.tables] == ["rows", "centred"][:tables]
     rng = random.Random(4)
     listed = [
         {**{c: rng.choice(["0", "1", "2"]) for c in names}, "yes": float(rng.randrange(2))}
@@ -295,6 +297,8 @@ def test_a_table_beside_what_is_none():
     ones = [row for row in listed if row["a"] == "1"]
     assert found["a", "a = 1"].value == pytest.approx(len(ones))
     assert found["yes by a", "a = 1"].value == pytest.approx(sum(row["yes"] for row in ones))
+    if tables == 2:
+        assert found["yes", ""].value == pytest.approx(sum(row["yes"] for row in listed))
     for c in names:
         others = sum(row[c] == "2" for row in listed)
         assert found["rows with other keys", c].value == pytest.approx(others)
