@@ -21,8 +21,8 @@ from leastnoise.releases.tables import (
 EPSILON, DELTA = 1.0, 1e-6
 ALL_OF_TWO = [(), (0,), (1,), (0, 1)]
 MIXED = (2, 5, 7, 16)
-# σ(k): `design(epsilon=1, delta=1e-6, compositions=k, domain="integer")`, to 1e-3; the four small
-# ones are designed again below.
+# σ(k): `design(epsilon=1, delta=1e-6, compositions=k, domain="integer")`, to 1e-3; those of two
+# and three draws are designed again below.
 SIGMAS = {1: 1.357, 2: 2.799, 3: 4.223, 4: 5.640, 6: 8.416, 7: 9.694, 10: 12.594, 14: 15.309}
 SIGMAS |= {16: 16.475, 15: 15.904, 20: 18.567, 21: 19.052, 41: 26.914, 45: 28.217, 55: 31.236}
 SIGMAS |= {120: 46.246}
