@@ -501,7 +501,7 @@ MUTANTS: list[Mutant] = [
             "sums may overflow and jump",
         ),
         (
-            "return ContributionBounds(1, 1, 1, exactly=not group_by)",
+            "return ContributionBounds(1, 1, 1, exactly=not group_by and not plan.complete_keys)",
             "return ContributionBounds(1, 1, 1, exactly=True)",
             "who changes the group is forgotten",
         ),
@@ -519,6 +519,67 @@ MUTANTS: list[Mutant] = [
             'if plan.relation != "add/remove" or not is_plain or',
             "if not is_plain or",
             "sums are merged where persons are replaced",
+        ),
+    ),
+    *_in(
+        "releases/noise/sensitivity.py",
+        "releases/test_margins.py",
+        (
+            "exactly=not group_by and not plan.complete_keys)",
+            "exactly=not group_by)",
+            "a row that counts nowhere is taken to count",
+        ),
+        (
+            "exactly = not keys and not about.within and not plan.complete_keys",
+            "exactly = not keys",
+            "the total of a table that rows may be outside of is public",
+        ),
+        (
+            "touched=2 if is_replaced and has_several else 1",
+            "touched=1",
+            "who is replaced leaves a cell of a marginal and enters none",
+        ),
+        (
+            'is_free = plan.relation == "add/remove" or uses > len(marginals)',
+            "is_free = True",
+            "who leaves a table enters the cell outside of it for nothing",
+        ),
+    ),
+    *_in(
+        "releases/noise/one_view.py",
+        "releases/test_one_view.py",
+        (
+            "if is_discrete_laplace(noise):",
+            "if True:",
+            "a staircase is judged by the concentrated change",
+        ),
+        (
+            "largest = min(rows, each * min(fine, cells // marginal_cells))",
+            "largest = min(rows, each)",
+            "a cell of a marginal is taken for a fine one",
+        ),
+        (
+            "whole = total if marginal_cells == 1 else 2 * total",
+            "whole = total",
+            "who is replaced leaves cells and enters none",
+        ),
+    ),
+    *_in(
+        "releases/tables/reconstruction.py",
+        "releases/test_tables.py",
+        (
+            "scale = weight / cells(sizes, without(marginal, part))",
+            "scale = weight",
+            "a residual is weighed by its cells, not by its precision",
+        ),
+    ),
+    *_in(
+        "releases/tables/intervals.py",
+        "releases/test_tables.py",
+        (
+            "return std * (high + _REACH * _SMOOTH)",
+            "return std * (high - _REACH * _SMOOTH)",
+            "what the added noise hides is taken off the half-width",
         ),
     ),
     *_in(

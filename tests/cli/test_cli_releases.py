@@ -152,6 +152,69 @@ def test_a_preview_reads_nothing_and_spends_nothing(desk):
         assert book.entries() == ()
 
 
+MARGINS = """
+name = "margins"
+epsilon = 1.0
+delta = 1e-6
+relation = "add/remove"
+one_row_per_person = true
+[source]
+csv = "people.csv"
+[[statistic]]
+kind = "count"
+name = "all"
+[[statistic]]
+kind = "count"
+name = "towns"
+group_by = { town = { values = ["A", "B"] } }
+[[statistic]]
+kind = "count"
+name = "ages"
+group_by = { age = { edges = [0, 20, 40, 60, 80, 100] } }
+[[statistic]]
+kind = "count"
+name = "both"
+group_by = { town = { values = ["A", "B"] }, age = { edges = [0, 20, 40, 60, 80, 100] } }
+"""
+
+
+def test_a_preview_tells_what_is_measured_of_a_table(desk):
+    (desk / "margins.toml").write_text(MARGINS, encoding="utf-8")
+    plain = run("release", desk / "margins.toml", "--preview")
+    assert plain.exit_code == 0, plain.output
+    assert "separately" in plain.output
+    assert "Measured with noise was: town; town × age." in plain.output
+    assert "complete = true" in plain.output
+    assert "Compared by" not in plain.output
+    told = run("release", desk / "margins.toml", "--preview", "--explain")
+    assert "Compared by the root of the mean variance" in told.output
+    assert "refused: some number would be worse" in told.output
+    found = json.loads(run("release", desk / "margins.toml", "--preview", "--json").stdout)
+    assert found["tables"][0]["measured"] == ["town", "town × age"]
+    assert found["compared"][0]["uses"] == 2
+    assert found["statistics"][0]["separate_std"] > found["statistics"][0]["noise_std"]
+    whole = MARGINS.replace("] }", "], complete = true }")
+    (desk / "margins.toml").write_text(whole, encoding="utf-8")
+    less = run("release", desk / "margins.toml", "--preview").output
+    assert "Measured with noise was: town × age." in less
+    assert "complete = true" not in less
+
+
+def test_a_table_where_each_grouping_by_itself_is_better(desk):
+    """Three counts of which one person moves two, all up or down: one joint draw serves them."""
+    few = MARGINS.split('name = "ages"')[0].rsplit("[[statistic]]", 1)[0]
+    (desk / "few.toml").write_text(few, encoding="utf-8")
+    told = run("release", desk / "few.toml", "--preview", "--explain")
+    assert told.exit_code == 0, told.output
+    assert "Every grouping is measured by itself" in told.output
+
+
+def test_an_explanation_without_a_table(desk):
+    told = run("release", desk / "plan.toml", "--preview", "--explain")
+    assert "there is no table with margins" in told.output
+    assert run("release", desk / "plan.toml", "--no-ledger", "--explain").exit_code == 2
+
+
 def test_the_preview_says_the_error_that_the_release_has(desk):
     said = json.loads(run("release", desk / "plan.toml", "--preview", "--json").stdout)[
         "statistics"

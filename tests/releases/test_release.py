@@ -197,23 +197,19 @@ def test_a_batch_may_be_served_in_blocks():
     """Joint noise on blocks of a batch, the last of them not full: every answer has noise, and the
     right one."""
     plan = small(
-        statistics=tuple(
-            Statistic("count", name=f"count by {k}", group_by={"g": list(k)}) for k in ("ab", "abc")
-        )
+        statistics=(Statistic("count", name="count by g", group_by={"g": list("abcdef")}),)
     )
     made = mechanism(plan)
     pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
     laws = (SampledLaw(pair, 3, "cube"),)
-    layout = NoiseLayout(
-        "joint", (), ((0, tuple(range(7))),)
-    )  # two keys and all others, three keys and all others
+    layout = NoiseLayout("joint", (), ((0, tuple(range(7))),))  # six keys and all others
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
     assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4, 5), (6,)]
     done = release(
         plan, table=people(), prepared=cut, entropy=InsecureSeededEntropy(3), not_private=True
     )
     truth = {f"g = {key}": people()["g"].to_pylist().count(key) for key in "abc"}
-    for row in done.rows[:5]:
+    for row in done.rows[:3]:
         assert abs(row.value - truth[row.group]) < 10 * row.noise_std
         assert row.noise_std == pytest.approx(pair.std)
 

@@ -63,6 +63,7 @@ def _check_output(path: str) -> None:
     help="Only say what the plan would give and cost, and what would fail. No row is read, "
     "nothing is spent.",
 )
+@flag("--explain", help="With --preview: print the sets of marginals that were compared.")
 @flag("--last", help="Release it also where nothing could be released from the data set after it.")
 @file_option(
     "--out",
@@ -89,6 +90,7 @@ def release(
     ledger: str | None,
     no_ledger: bool,
     preview: bool,
+    explain: bool,
     last: bool,
     out: tuple[str, ...],
     scratch: str | None,
@@ -113,13 +115,15 @@ def release(
     from leastnoise.releases.plan.file import load_plan
 
     _check_options(ledger, no_ledger, preview, last, writes=bool(out or plot))
+    if explain and not preview:
+        raise refused("--explain", True, "to come with --preview")
     wanted = load_plan(plan)
     if ledger is not None:
         existing_ledger("--ledger", ledger)
     table = {"scratch": scratch, "sealed": sealed}
     with nullcontext() if ledger is None else Ledger(ledger, read_only=preview) as book:
         if preview:
-            _preview(wanted, book, as_json, **table)
+            _preview(wanted, book, as_json, explain, **table)
             return
         files = [*out, *([] if plot is None else [plot])]
         problems = _released(wanted, book, files, as_json, last=last, **table)
@@ -166,7 +170,7 @@ def _released(
     return problems
 
 
-def _preview(plan: Plan, book: Ledger | None, as_json: bool, **table: Any) -> None:
+def _preview(plan: Plan, book: Ledger | None, as_json: bool, explain: bool, **table: Any) -> None:
     """What the plan would give and cost, and what would fail."""
     from leastnoise.releases.advice import tried, unit_of, with_share
     from leastnoise.releases.noise.mechanism import mechanism
@@ -191,6 +195,8 @@ def _preview(plan: Plan, book: Ledger | None, as_json: bool, **table: Any) -> No
         print_json(_preview_as_json(whole, made, rows, cost, advice, trouble))
     else:
         _show_preview(whole, made, rows, share)
+        if explain:
+            _explain(whole, made)
         if cost is not None:
             click.echo(would_cost(_dataset(plan), cost) + (f"\n{advice}" if advice else ""))
         if trouble:
@@ -266,6 +272,8 @@ def _preview_as_json(
     advice: str,
     trouble: str,
 ) -> dict[str, Any]:
+    from leastnoise.releases.report.guarantee import tables
+
     ledger = None
     if cost is not None:
         ledger = {"dataset": _dataset(plan), **vars(cost), "advice": advice}
@@ -274,6 +282,8 @@ def _preview_as_json(
         "plan_hash": plan.hash,
         **{name: getattr(made, name) for name in shown},
         "statistics": [vars(row) for row in rows],
+        "tables": tables(made),
+        "compared": [vars(one) for one in made.tried],
         "ledger": ledger,
         "table": {"fails": trouble or None},
     }
@@ -284,7 +294,13 @@ def _show_preview(plan: Plan, made: Mechanism, rows: Sequence[Outlook], share: s
     click.echo(f"{plan.name}: {cost}. No row was read, nothing was spent.\n")
     head = ["statistic", "kind", "groups", "noise std", "± 95 %", ""]
     cells = [[row.statistic, row.kind, str(row.groups), *_ahead(row)] for row in rows]
+    if made.tables:
+        head.insert(5, "separately")
+        for cell, row in zip(cells, rows, strict=True):
+            apart = "" if row.separate_std is None else f"{row.separate_std:.4g}"
+            cell.insert(5, apart)
     print_table(head, cells, left=2, last_left=True)
+    _show_margins(made)
     if any(row.of_sum for row in rows):
         click.echo(
             "\nDeclare expected_n, about how many values each group will have, to see the ± of a "
@@ -292,6 +308,44 @@ def _show_preview(plan: Plan, made: Mechanism, rows: Sequence[Outlook], share: s
         )
     click.echo()
     click.echo(_gain(made))
+
+
+def _show_margins(made: Mechanism) -> None:
+    """What will be measured of tables with margins, and what a declaration would save."""
+    from leastnoise.releases.report.guarantee import margins_in_words
+
+    if not made.tables:
+        return
+    click.echo(f"\n{margins_in_words(made)}")
+    click.echo("separately: the noise std if every grouping were measured by itself.")
+    hidden = dict.fromkeys(key.column for table in made.tables for key in table.hidden_keys)
+    if hidden:
+        click.echo(
+            f"Rows with another key in {', '.join(hidden)} are counted in a hidden cell. Declare "
+            "complete = true for a column whose other rows should count nowhere: that needs no "
+            "such cell, and less noise."
+        )
+
+
+def _explain(plan: Plan, made: Mechanism) -> None:
+    """The sets of marginals that were compared."""
+    if not made.tried:
+        click.echo(
+            "\nEvery grouping is measured by itself: there is no table with margins, or no set of "
+            "its marginals comes near."
+        )
+        return
+    root = "root of the mean variance" if plan.goal == "mean" else "largest std"
+    click.echo(f"\nCompared by the {root} of all statistics, in sensitivities:\n")
+    rows = []
+    for one in made.tried:
+        measured = "; ".join(" + ".join(each) for each in one.measured)
+        reached = "" if one.designed is None else f"{one.designed:.4g}"
+        noted = "refused: some number would be worse than separately" if one.refused else ""
+        rows.append([measured, str(one.uses), f"{one.by_proxy:.4g}", reached, noted])
+    print_table(["measured", "draws", "estimate", "designed", ""], rows, left=1, last_left=True)
+    if not made.tables:
+        click.echo("\nChosen: every grouping by itself, which is better.")
 
 
 def _ahead(row: Outlook) -> tuple[str, str, str]:

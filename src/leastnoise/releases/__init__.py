@@ -2,6 +2,7 @@
 
 plan/        what is declared before the data are touched: plan, statistics, keys, source, TOML file
 data/        the table in its engine: opened, bounded, counted; nothing but integers comes back
+tables/      tables with margins: what to measure, and how what is published is put together again
 noise/       what one person can change, and the least noise that hides it
 estimates/   from noisy answers to statistics with their errors, and the checks
 report/      what the public is told

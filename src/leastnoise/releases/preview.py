@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leastnoise.releases.estimates.checks import checks
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
-from leastnoise.releases.estimates.trials import noise_on
+from leastnoise.releases.estimates.reconstructed import numbers
+from leastnoise.releases.estimates.trials import noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.plan.plan import Plan
-from leastnoise.releases.plan.statistic import RATIOS
+from leastnoise.releases.plan.statistic import RATIOS, Statistic
 
 
 @dataclass(frozen=True)
 class Outlook:
     """One statistic of a plan. `noise_std` and `half_width` (95 %) are in its own units, or, where
     `of_sum`, those of the sum that will be divided by a noisy number of rows.
+
+    Of what is put together from the measured marginals of a table `separate_std` is the noise that
+    it would have if every grouping were measured by itself.
 
     Those of a mean or variance are for `n` values, public or expected, and None where so few are
     too few to say.
@@ -28,6 +33,7 @@ class Outlook:
     half_width: float | None
     of_sum: bool
     n: int | None = None
+    separate_std: float | None = None
 
 
 def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
@@ -38,13 +44,16 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
         named = (statistic.name, statistic.kind, len(used))
         if statistic.kind not in RATIOS:
             noise = plain_noise(statistic, used[0], made, trials)
-            found.append(Outlook(*named, *noise, of_sum=False))
+            apart = _separately(made, statistic, used[0])
+            found.append(Outlook(*named, *noise, of_sum=False, separate_std=apart))
             continue
         n = statistic.expected_n if statistic.public_n is None else statistic.public_n
         if n is None:
             # Of a variance the sum of squares leads, its second answer.
             first = used[0][1 if statistic.kind == "variance" else 0]
-            found.append(Outlook(*named, *noise_on(made, first), of_sum=True))
+            apart = _separately(made, statistic, [first])
+            noise = noise_on(made, first)
+            found.append(Outlook(*named, *noise, of_sum=True, separate_std=apart))
         else:
             std, half_width = ratios.expected(statistic, used[0], n) or (None, None)
             found.append(Outlook(*named, std, half_width, of_sum=False, n=n))
@@ -52,3 +61,11 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
         name = f"{check.statistic}: {check.group}"
         found.append(Outlook(name, check.kind, 1, *noise_on(made, check.entry), of_sum=False))
     return tuple(found)
+
+
+def _separately(made: Mechanism, statistic: Statistic, used: Sequence[int]) -> float | None:
+    """The noise of a number of a table if its grouping were measured by itself."""
+    if len(used) > 1 or used[0] < len(made.entries):
+        return None
+    one, _ = numbers(made).of(used[0])
+    return made.separate[statistic.group_by, one.answer] * worth(made, used[0])

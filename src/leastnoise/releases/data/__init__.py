@@ -10,6 +10,7 @@ columns         names and types of columns against what a plan needs of them
 expressions     columns as expressions that mean the same on every engine
 queries         the aggregates of a plan, after contribution bounding
 counts          their integers, and the rehearsal on no rows
+scans           which blocks are counted by one scan
 scan            a query while it runs, and its end
 scratch         a private folder for what an engine writes meanwhile
 sealed_scan     a scan in a process that reaches the table and nothing else

@@ -68,13 +68,27 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
         row = found[0] if found else empty
         return {(): tuple(int(row.get(f"ln_bad{i}") or 0) for i in range(len(block.answers)))}
     places = places_of(block)
-    keys = [f"ln_key{i}" for i in range(len(block.group_by))]
-    rows = {tuple(_label(row[key]) for key in keys): row for row in found}
+    rows = _by_cell(block, found)
     counted: Counts = {}
     for g, group in enumerate(block.cells):
         row = rows.get(group, empty)
         counted[group] = tuple(_answer(answer, row, places) for answer in block.answers_of(g))
     return counted
+
+
+def _by_cell(block: Block, found: list[dict[str, Any]]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """What the engine returned, by the cells of the block; of the rows that are not in a table,
+    whatever their keys, the sums."""
+    keys = [f"ln_key{i}" for i in range(len(block.group_by))]
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in found:
+        if block.marginal is not None and row.get("ln_outside"):
+            cell = block.cells[-1]
+            beside = int(rows.get(cell, {}).get("ln_rows") or 0)
+            rows[cell] = {"ln_rows": beside + int(row["ln_rows"])}
+        else:
+            rows[tuple(_label(row[key]) for key in keys)] = row
+    return rows
 
 
 def no_rows(block: Block) -> Counts:

@@ -38,17 +38,21 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     ibis = extra("ibis", "tables")
     places = places_of(block)
     columns = {
-        f"ln_label{i}": sql.key_label(ibis, table, key) for i, key in enumerate(block.group_by)
+        f"ln_label{i}": sql.key_label(ibis, table, key) for i, key in enumerate(_labelled(block))
     }
     columns |= {f"ln_place{i}": sql.place(ibis, table, values) for i, values in enumerate(places)}
     columns |= sql.person_column(ibis, plan, table)
     columns["ln_one"] = ibis.literal(1, type="int64")
-    view = table.expression.select(**columns)
-    if block.group_by:
+    source = _of_complete_keys(ibis, plan, table, block)
+    view = source.select(**columns)
+    if block.marginal is not None:
+        view = _of_table(ibis, table, block, view)
+    elif block.group_by:
         view = _with_keys(ibis, table, block, view)
     if plan.person is not None:
         view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()))
     wanted, keys = _sums(table, block, view), _key_names(block)
+    keys += ["ln_outside"] if block.other is not None and block.marginal is not None else []
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
 
 
@@ -60,6 +64,41 @@ def places_of(block: Block) -> list[Values]:
 
 def _key_names(block: Block) -> list[str]:
     return [f"ln_key{i}" for i in range(len(block.group_by))]
+
+
+def _labelled(block: Block) -> tuple[Key, ...]:
+    """The keys whose labels a view needs: those of the grouping, and of a table those that say
+    whether a row is in it."""
+    beyond = () if block.marginal is None else block.marginal.within
+    return tuple(dict.fromkeys((*block.group_by, *beyond)))
+
+
+def _of_complete_keys(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
+    """The rows that count: of keys that are complete every other one counts nowhere. Where such
+    keys are among those of the view, its cell of all other keys counts them."""
+    source = table.expression
+    for key in plan.complete_keys:
+        if key not in _labelled(block):
+            source = source.filter(sql.key_label(ibis, table, key).notnull())
+    return source
+
+
+def _of_table(ibis: Any, table: Table, block: Block, view: Any) -> Any:
+    """The labels of each row of a table with margins, "other" where the key is hidden; rows that
+    are not in the table are a cell of their own, or left out where it is not asked for."""
+    labels = {key: view[f"ln_label{i}"] for i, key in enumerate(_labelled(block))}
+    about = block.marginal
+    if about is None:
+        return view
+    keys = {
+        name: ibis.coalesce(labels[key], sql.comparable(ibis, table, ibis.literal(key.other)))
+        for name, key in zip(_key_names(block), block.group_by, strict=True)
+    }
+    one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
+    lacking = [labels[key].isnull() for key in about.within]
+    flag = reduce(operator.or_, lacking).ifelse(one, zero) if lacking else zero
+    view = view.mutate(ln_outside=flag, **keys)
+    return view if block.other is not None else view.filter(view.ln_outside == 0)
 
 
 def _with_keys(ibis: Any, table: Table, block: Block, view: Any) -> Any:
@@ -267,6 +306,9 @@ def _row_text(ibis: Any, table: Table, block: Block) -> Any:
     for answer in block.answers:
         if answer.values is not None:
             found = sql.place(ibis, table, answer.values).cast("string")
+        elif answer.group_by:
+            found = _group_text(ibis, table, answer.group_by)
+            found = sql.text(ibis, table, found)
         elif table.expression[answer.column].type().is_string():
             compared = sql.comparable(ibis, table, table.expression[answer.column])
             found = sql.escaped(sql.text(ibis, table, compared))

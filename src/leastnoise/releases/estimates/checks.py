@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -13,7 +14,7 @@ from leastnoise.releases.noise.sensitivity import (
     is_checks,
     leaves_out,
 )
-from leastnoise.releases.plan.keys import OTHER
+from leastnoise.releases.plan.keys import OTHER, Key
 from leastnoise.releases.plan.plan import Plan
 
 COUNTED = {
@@ -47,9 +48,17 @@ def checks(plan: Plan, made: Mechanism) -> list[NamedCheck]:
         elif is_checks(block):
             found.append(_other_keys(i, COUNTED["other keys"], answer, found))
         elif entry.group == len(block.groups):
-            of = replace(answer, group_by=block.group_by)
+            of = replace(answer, group_by=_outside(block))
             found.append(_other_keys(i, _cell_name(plan, block, answer), of, found))
+    for t, column, place in numbers(made).hidden():
+        of = Answer("rows", group_by=(made.tables[t].keys[column],))
+        found.append(_other_keys(place, "rows with other keys", of, found))
     return found
+
+
+def _outside(block: Block) -> tuple[Key, ...]:
+    """The columns in which a row of the cell of other keys has a key that is not declared."""
+    return block.group_by if block.marginal is None else block.marginal.within
 
 
 def _other_keys(entry: int, name: str, of: Answer, before: list[NamedCheck]) -> NamedCheck:

@@ -18,6 +18,7 @@ import numpy as np
 
 from leastnoise.releases.estimates.checks import NamedCheck, checks
 from leastnoise.releases.estimates.ratios import Ratios, centre
+from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.trials import CONFIDENCE, Trials, noise_on
 from leastnoise.releases.noise.mechanism import Mechanism
@@ -30,12 +31,23 @@ from leastnoise.releases.plan.statistic import RATIOS, Statistic
 def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[list[int]]]]:
     """The entries that each statistic is computed from, group by group."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    blocks = {block.group_by: b for b, block in enumerate(made.blocks) if not is_checks(block)}
+    direct = {
+        block.group_by: b
+        for b, block in enumerate(made.blocks)
+        if not is_checks(block) and block.marginal is None
+    }
+    asked = {block.group_by: block for block in made.groupings if not is_checks(block)}
+    of_tables = numbers(made)
     for statistic in plan.statistics:
-        b = blocks[statistic.group_by]
-        answers = answers_in(made.blocks[b], statistic)
-        groups = range(len(made.blocks[b].groups))
-        yield statistic, [[place[b, group, answer] for answer in answers] for group in groups]
+        block = asked[statistic.group_by]
+        columns = []
+        for answer in answers_in(block, statistic):
+            found = of_tables.groups(statistic.group_by, answer)
+            if found is None:
+                b = direct[statistic.group_by]
+                found = [place[b, group, answer] for group in range(len(block.groups))]
+            columns.append(found)
+        yield statistic, [list(entries) for entries in zip(*columns, strict=True)]
 
 
 @lru_cache(maxsize=4)
@@ -49,6 +61,7 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedR
     """The statistics from the noisy answers, one for each entry of the mechanism and in its own
     units, and the checks."""
     trials, ratios = estimators(made)
+    noisy = numbers(made).values(noisy)
     found: list[ReleasedRow] = []
     for statistic, used in entries_of(plan, made):
         values = [[noisy[i] for i in entries] for entries in used]
@@ -58,6 +71,27 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedR
             noise = plain_noise(statistic, used[0], made, trials)  # the same in every group
             found += _plain_rows(statistic, values, noise)
     return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
+
+
+def agreeing(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> dict[int, float] | None:
+    """The counts of tables after the declared post-processing, which keeps their sums, by the
+    places of their rows in `rows`; None where there are no tables that count rows."""
+    if not any(table.counts_rows for table in made.tables):
+        return None
+    if set(plan.postprocess) <= {"totals"}:
+        return {}
+    whole = {
+        "non_negative": "non-negative" in plan.postprocess,
+        "integer": "integer" in plan.postprocess,
+    }
+    numbered = numbers(made).agreeing(noisy, **whole)
+    places = [
+        used[0] if statistic.kind in ("count", "histogram") else -1
+        for statistic, groups in entries_of(plan, made)
+        for used in groups
+    ]
+    places += [check.entry for check in checks(plan, made)]
+    return {i: numbered[place] for i, place in enumerate(places) if place in numbered}
 
 
 def _plain_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,30 +17,53 @@ from leastnoise.releases.plan.statistic import Statistic
 NORMAL = 1.96  # half-width at 95 % in standard deviations, for a sum of many draws
 
 
-def processed(plan: Plan, found: Sequence[ReleasedRow]) -> tuple[ReleasedRow, ...]:
-    """The rows after the declared post-processing; each changed row keeps its value from before."""
+def processed(
+    plan: Plan, found: Sequence[ReleasedRow], of_tables: Mapping[int, float] | None = None
+) -> tuple[ReleasedRow, ...]:
+    """The rows after the declared post-processing; each changed row keeps its value from before.
+    The counts of tables, by the places of their rows, were processed together: they add up."""
     if not plan.postprocess:
         return tuple(found)
-    agreeing = _agreeing(plan, found) if "totals" in plan.postprocess else {}
+    together = of_tables or {}
+    has_totals = "totals" in plan.postprocess and of_tables is None  # else they agree as they are
+    agreeing = _agreeing(plan, found) if has_totals else {}
     kinds = {statistic.name: statistic for statistic in plan.statistics}
     changed = []
     for i, row in enumerate(found):
         if row.value is None:
             changed.append(row)
-            continue
-        after = agreeing.get(i, row)
-        value, interval = after.number, (after.lower, after.upper)
-        may_be_negative = row.kind not in CHECKS and not _never_negative(kinds[row.statistic])
-        if "non-negative" in plan.postprocess and not may_be_negative:
-            value = max(value, 0.0)
-            interval = (max(after.lower, 0.0), after.upper + value - after.number)
-        if "integer" in plan.postprocess and row.is_count:
-            value = float(math.floor(value + 0.5))
-            # What is counted is whole, so the ends may be rounded inwards.
-            lower, upper = float(math.ceil(interval[0])), float(math.floor(interval[1]))
-            interval = (min(lower, value), max(upper, value))
-        changed.append(replace(after, value=value, interval=interval, unprocessed=row.value))
+        elif i in together:
+            changed.append(_of_table(plan, row, together[i]))
+        else:
+            may_be_negative = row.kind not in CHECKS and not _never_negative(kinds[row.statistic])
+            changed.append(_alone(plan, row, agreeing.get(i, row), may_be_negative))
     return tuple(changed)
+
+
+def _of_table(plan: Plan, row: ReleasedRow, value: float) -> ReleasedRow:
+    """A count of a table with its processed value. The interval is that of the estimate before: the
+    truth is a whole number that is not negative, so its ends may be moved to such numbers."""
+    is_kept = "non-negative" in plan.postprocess
+    lower = float(math.ceil(max(row.lower, 0.0) if is_kept else row.lower))
+    upper = float(math.floor(row.upper))
+    if "integer" not in plan.postprocess:
+        lower, upper = max(row.lower, 0.0) if is_kept else row.lower, row.upper
+    interval = (min(lower, value), max(upper, value))
+    return replace(row, value=value, interval=interval, unprocessed=row.value)
+
+
+def _alone(plan: Plan, row: ReleasedRow, after: ReleasedRow, may_be_negative: bool) -> ReleasedRow:
+    """A number that is processed by itself, after totals were made to agree."""
+    value, interval = after.number, (after.lower, after.upper)
+    if "non-negative" in plan.postprocess and not may_be_negative:
+        value = max(value, 0.0)
+        interval = (max(after.lower, 0.0), after.upper + value - after.number)
+    if "integer" in plan.postprocess and row.is_count:
+        value = float(math.floor(value + 0.5))
+        # What is counted is whole, so the ends may be rounded inwards.
+        lower, upper = float(math.ceil(interval[0])), float(math.floor(interval[1]))
+        interval = (min(lower, value), max(upper, value))
+    return replace(after, value=value, interval=interval, unprocessed=row.value)
 
 
 def _never_negative(statistic: Statistic) -> bool:

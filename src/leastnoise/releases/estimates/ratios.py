@@ -30,7 +30,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastnoise.lattice.shells import Floats
-from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on, worth
+from leastnoise.releases.estimates.trials import (
+    CONFIDENCE,
+    Pattern,
+    Trials,
+    noise_on,
+    std_of,
+    worth,
+)
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.plan.statistic import Statistic
 
@@ -97,7 +104,7 @@ class Ratios:
 
     def _stds(self, used: Sequence[int]) -> Floats:
         made = self._made
-        return np.array([made.law_of[i].noise.std * worth(made, i) for i in used])
+        return np.array([std_of(made, i) for i in used])
 
     def _mean(
         self, statistic: Statistic, used: Sequence[int], noisy: Sequence[float], n: float

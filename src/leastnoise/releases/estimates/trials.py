@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Noise
+from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.sampling import InsecureSeededEntropy, draw
 
@@ -31,18 +32,33 @@ class Trials:
         self._where = {entry: (d, at) for d, served in draws for at, entry in enumerate(served)}
         self._kept: dict[tuple[int, int], Floats] = {}
 
+    def _is_of_table(self, entries: Sequence[int]) -> bool:
+        """Whether these are numbers of one cell of a table, and not entries."""
+        return all(entry >= len(self._made.entries) for entry in entries) and (
+            len({numbers(self._made).of(entry)[0].table for entry in entries}) == 1
+        )
+
     def pattern(self, entries: Sequence[int]) -> Pattern:
         """What the joint law of the noise on these entries, in units of sensitivity, depends on."""
-        numbers: dict[int, int] = {}
+        numbered: dict[int, int] = {}
         found = []
         for entry in entries:
+            if entry >= len(self._made.entries):  # the same in every cell of a marginal
+                one, _ = numbers(self._made).of(entry)
+                found.append((-1 - one.table, one.start, 0))
+                continue
             d, at = self._where[entry]
-            found.append((self._made.draws[d].law, numbers.setdefault(d, len(numbers)), at))
+            found.append((self._made.draws[d].law, numbered.setdefault(d, len(numbered)), at))
         return tuple(found)
 
     def noise(self, entries: Sequence[int]) -> list[Floats]:
         """The noise on each of these entries, in the units of its statistic."""
         made = self._made
+        if self._is_of_table(entries):
+            moved = numbers(made).trials(entries, TRIALS)
+            return [noise * worth(made, i) for i, noise in zip(entries, moved, strict=True)]
+        if any(entry >= len(made.entries) for entry in entries):  # from different draws
+            return [noise for entry in entries for noise in self.noise([entry])]
         found = []
         for entry, (law, number, at) in zip(entries, self.pattern(entries), strict=True):
             if (law, number) not in self._kept:
@@ -54,14 +70,27 @@ class Trials:
 
 
 def worth(made: Mechanism, entry: int) -> float:
-    """One unit of noise on an entry, in the units of its statistic."""
+    """One unit of noise on an entry, or on a number of a table, in the units of its statistic."""
+    if entry >= len(made.entries):
+        return numbers(made).worth(entry)
     return made.entries[entry].sensitivity * float(made.entries[entry].answer.unit)
 
 
 def noise_on(made: Mechanism, entry: int) -> tuple[float, float]:
     """Standard deviation and 95 % half-width of the noise on an entry, in its statistic's units."""
-    law, one = made.law_of[entry].noise, worth(made, entry)
+    one = worth(made, entry)
+    if entry >= len(made.entries):
+        of_table = numbers(made)
+        return of_table.std(entry) * one, of_table.half_width(entry, CONFIDENCE) * one
+    law = made.law_of[entry].noise
     return law.std * one, _half_width(law) * one
+
+
+def std_of(made: Mechanism, entry: int) -> float:
+    """Standard deviation of the noise on an entry, in its statistic's units."""
+    is_number = entry >= len(made.entries)
+    std = numbers(made).std(entry) if is_number else made.law_of[entry].noise.std
+    return std * worth(made, entry)
 
 
 @lru_cache(maxsize=64)

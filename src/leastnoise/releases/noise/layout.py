@@ -98,6 +98,14 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     return list(distinct.values())
 
 
+def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
+    """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
+    cells, which least squares needs."""
+    if all(len(block.answers) == 1 for block in measured if not is_checks(block)):
+        return [_layout("product", measured)]
+    return [_layout("by group", measured), _layout("product", measured)]
+
+
 # weight, wanted sigma, answers a draw, domain, what one person changes in it
 _Shape = tuple[float, float | None, int, Domain, Changes]
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from leastnoise.errors import AccountingError, DesignError, PlanError
 from leastnoise.laws import classic
@@ -23,6 +24,14 @@ from leastnoise.laws.correlated import gaussian_reach
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.records import Spend
 from leastnoise.releases.noise.layout import CHECKS, AskedAnswer, NoiseLayout, in_batches, layouts
+from leastnoise.releases.noise.margins import (
+    MarginTable,
+    Published,
+    Strategy,
+    TriedSupports,
+    best_strategy,
+    separate_stds,
+)
 from leastnoise.releases.noise.search import (
     CLOSE,
     DesignedLaw,
@@ -55,8 +64,8 @@ class Mechanism:
     """The noise of a release.
 
     Attributes:
-        blocks: The views of the table with their answers and sensitivities, one for each grouping,
-            and the last for the checks.
+        blocks: The views of the table with their answers and sensitivities, one for each grouping
+            or measured marginal, and the last for the checks.
         entries: Every answer of every group, each with its sensitivity in lattice units.
         laws: The laws as they are sampled, for answers of unit sensitivity.
         draws: Which law serves which entries, by their places in `laws` and `entries`.
@@ -70,6 +79,12 @@ class Mechanism:
         plan_hash: The SHA-256 of the plan that it belongs to.
         series: How many questions the series has that the noise is a part of, and that `epsilon` is
             of; 0 where it is drawn for this release alone.
+        tables: The tables with margins, of which some marginals are measured and all that is
+            published is put together from them; none where each grouping is measured by itself.
+        asked: What the plan asks for, a block for each grouping, where there are such tables.
+        separate: The standard deviation of each answer of each grouping, in sensitivities, if every
+            grouping were measured by itself.
+        tried: The sets of marginals that were looked at.
 
     Guarantees: releasing every entry, divided by its sensitivity, with the noise of its draw is
     (`epsilon`, `delta`)-differentially private for the plan's unit and relation; `epsilon` is the
@@ -88,6 +103,15 @@ class Mechanism:
     alternatives: Mapping[str, float] = field(default_factory=dict)
     plan_hash: str = ""
     series: int = 0
+    tables: tuple[MarginTable, ...] = ()
+    asked: tuple[Block, ...] = ()
+    separate: Mapping[Published, float] = field(default_factory=dict)
+    tried: tuple[TriedSupports, ...] = ()
+
+    @property
+    def groupings(self) -> tuple[Block, ...]:
+        """What is asked for, a block for each grouping: `blocks` where each is measured itself."""
+        return self.asked or self.blocks
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -138,8 +162,13 @@ def mechanism(plan: Plan) -> Mechanism:
             "The plan declares no delta: release it with a ledger, which gives it its share, or "
             "declare delta = the probability with which epsilon may be exceeded, such as 1e-9."
         )
-    possible = layouts(blocks(plan), blocks(plan, joint=True))
+    asked = blocks(plan)
+    possible = layouts(asked, blocks(plan, joint=True))
     chosen, found, alternatives = best(possible, plan.epsilon, plan.delta)
+    separate = separate_stds(chosen, found)
+    strategy, tried = best_strategy(plan, asked, separate)
+    if strategy is not None:
+        chosen, found, alternatives = strategy.layout, strategy.laws, strategy.alternatives
     laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
     draws = _assigned(chosen, laws)
     mu = _gaussian_loss(chosen, laws)
@@ -155,7 +184,20 @@ def mechanism(plan: Plan) -> Mechanism:
         gaussian_factor=mu / gaussian_mu(epsilon, plan.delta),
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
+        tried=tried,
+        **({} if strategy is None else _of_tables(strategy, asked, separate)),
     )
+
+
+def _of_tables(
+    strategy: Strategy, asked: tuple[Block, ...], separate: Mapping[Published, float]
+) -> dict[str, Any]:
+    """What a mechanism knows of the tables that it measures."""
+    return {
+        "tables": strategy.tables,
+        "asked": asked,
+        "separate": MappingProxyType(dict(separate)),
+    }
 
 
 # The checks

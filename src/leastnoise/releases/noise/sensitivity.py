@@ -30,7 +30,8 @@ in the kept rows of one person only.
 
 **One answer.** Let each row add an integer in [a, b]. One person adds to the answer of one group a
 number in C = [min(0, m·a), max(0, m·b)]; 0 belongs to C because the person may have no row there.
-With one row per person, no grouping and no dropped rows the person has one row, so C = [a, b].
+With one row per person, no grouping and no dropped rows the person has one row, so C = [a, b]; not
+where the keys of some column are complete, for a row with another key counts nowhere.
 
     add/remove   the answer moves by an element of C:                     sensitivity max |C|
     replace      it moves by the difference of two elements of C:         sensitivity max C − min C
@@ -110,6 +111,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Literal
 
 from leastnoise.changes import Box, Changes, OneSided
@@ -169,6 +171,18 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class MeasuredMarginal:
+    """That a block is a marginal of a table: its rows are those with a declared key in `within`,
+    and a row with another key in one of `hidden` has the key "other" there. Its cell of all other
+    keys, if it is asked, has the rows that are not in the table.
+    """
+
+    table: int
+    hidden: tuple[Key, ...] = ()
+    within: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True)
 class Block:
     """A view and its answers: each of `answers` is asked once for each group, and one person
     touches at most `touched` groups.
@@ -189,16 +203,24 @@ class Block:
     is_one_sided: tuple[
         bool, ...
     ] = ()  # whether each of `answers`, and then `other`, only moves up
+    marginal: MeasuredMarginal | None = None
 
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
-        return groups(self.group_by)
+        if self.marginal is None:
+            return groups(self.group_by)
+        hidden = self.marginal.hidden
+        each = ((*key.labels, *([key.other] if key in hidden else [])) for key in self.group_by)
+        return list(product(*each))
 
     @cached_property
     def cells(self) -> list[tuple[str, ...]]:
         """The declared groups, and that of all other keys."""
-        others = [] if self.other is None else [tuple(key.other for key in self.group_by)]
-        return self.groups + others
+        if self.other is None:
+            return self.groups
+        if self.marginal is not None:
+            return [*self.groups, ("outside",) * (len(self.group_by) + 1)]
+        return [*self.groups, tuple(key.other for key in self.group_by)]
 
     def answers_of(self, cell: int) -> tuple[Answer, ...]:
         """What is asked in one of the cells."""
@@ -218,7 +240,7 @@ class ContributionBounds:
 def contribution_bounds(plan: Plan, group_by: tuple[Key, ...]) -> ContributionBounds:
     """The contribution bounds of the view for a grouping."""
     if plan.one_row_per_person:
-        return ContributionBounds(1, 1, 1, exactly=not group_by)
+        return ContributionBounds(1, 1, 1, exactly=not group_by and not plan.complete_keys)
     rows = int(plan.rows_per_person or 1)
     if not group_by:
         return ContributionBounds(rows, rows, 1)
@@ -305,7 +327,7 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
             counted_once.append(group_by)
             block = replace(block, other=None, other_sensitivity=0)
         made.append(block)
-    return (*made, *_checks(plan, counted_once))
+    return (*made, *checks_block(plan, counted_once))
 
 
 def turn(check: Answer) -> int:
@@ -318,7 +340,8 @@ def is_checks(block: Block) -> bool:
     return block.answers[0].measure in ONCE
 
 
-def _checks(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
+def checks_block(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
+    """The block of the checks that count persons, if there are any."""
     values = bounded_columns(plan)
     columns = dict.fromkeys(one.column for one in values)
     answers = [
@@ -407,6 +430,50 @@ def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Stati
         is_one_sided or 2 * limit.groups <= every,
         tuple(moves_up(plan, one, limit) for one in (*asked, *([] if other is None else [other]))),
     )
+
+
+def measured_block(
+    plan: Plan, keys: tuple[Key, ...], about: MeasuredMarginal, like: Block
+) -> Block | None:
+    """A marginal of a table, with the answers of `like`; None where an answer is public there.
+
+    A person with one row is in one cell of it or, outside of the table, in none: with add/remove
+    one cell changes, with replace one they leave and one they enter. C of a cell holds 0, but for
+    the one cell of a table that every row is in.
+    """
+    exactly = not keys and not about.within and not plan.complete_keys
+    limit = ContributionBounds(1, 1, 1, exactly=exactly)
+    block = Block(
+        keys,
+        like.answers,
+        tuple(sensitivity(answer, limit, plan.relation) for answer in like.answers),
+        like.weights,
+        (None,) * len(like.answers),
+        1,
+        is_one_sided=tuple(moves_up(plan, one, limit) for one in (*like.answers, Answer("rows"))),
+        marginal=about,
+    )
+    if 0 in block.sensitivities:
+        return None
+    has_several = any(len(key.labels) + (key in about.hidden) > 1 for key in keys)
+    is_replaced = plan.relation == "replace"
+    return replace(block, touched=2 if is_replaced and has_several else 1)
+
+
+def with_outside(plan: Plan, marginals: Sequence[Block]) -> tuple[Block, ...]:
+    """The measured marginals of a table, the first with the cell of the rows that are not in it.
+
+    A person there is in no other cell. So with add/remove the cell costs nothing; with replace one
+    who leaves the table changes one cell of each of the k marginals and this one, k + 1 in all,
+    which is no more than where some marginal has two cells.
+    """
+    first, *rest = marginals
+    if first.marginal is None or not first.marginal.within:
+        return tuple(marginals)
+    uses = sum(block.touched for block in marginals)
+    is_free = plan.relation == "add/remove" or uses > len(marginals)
+    outside = replace(first, other=Answer("rows"), other_sensitivity=1, other_is_free=is_free)
+    return (outside, *rest)
 
 
 def _checked_sensitivity(

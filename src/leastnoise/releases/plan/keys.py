@@ -39,17 +39,21 @@ MATCHES = ("exact", "trim", "casefold")
 class Key:
     """One column to group by: its declared keys, or, for a histogram of numbers, the edges of bins.
 
-    Bin i holds edges[i] ≤ x < edges[i+1]; the last bin holds its upper edge too.
+    Bin i holds edges[i] ≤ x < edges[i+1]; the last bin holds its upper edge too. Where the keys are
+    `complete`, a row with another key counts in no statistic of the plan.
     """
 
     column: str
     values: tuple[str | float | bool, ...] = ()
     edges: tuple[float, ...] = ()
     match: Match = "exact"
+    complete: bool = False
 
     def __post_init__(self) -> None:
         text("group_by column", self.column)
         one_of("match", self.match, MATCHES)
+        if not isinstance(self.complete, bool):
+            raise InvalidParameterError("complete", self.complete, "to be true or false")
         if bool(self.values) == bool(self.edges):
             raise PlanError(
                 f"Grouping by {self.column!r} needs its keys: declare the list of values that "
@@ -150,7 +154,9 @@ class Key:
 
     def describe(self) -> dict[str, Any]:
         values, edges = list(self.values), list(self.edges)
-        return {"column": self.column, "values": values, "edges": edges, "match": self.match}
+        plain = {"column": self.column, "values": values, "edges": edges, "match": self.match}
+        # So a plan keeps the hash that it had before there was such a declaration.
+        return {**plain, "complete": True} if self.complete else plain
 
 
 def groups(group_by: Sequence[Key]) -> list[tuple[str, ...]]:
@@ -190,14 +196,16 @@ def _key_of(column: str, declared: Any) -> Key:
         )
     listed = declared.get("edges" if "edges" in declared else "values")
     known = ({"edges"}, {"values"}, {"values", "match"})
-    if set(declared) not in known or not isinstance(listed, (list, tuple)):
+    if set(declared) - {"complete"} not in known or not isinstance(listed, (list, tuple)):
         raise PlanError(
             f"Grouping by {column!r} needs a list of keys, {{values = [keys], match = …}} or "
-            f"{{edges = [rising numbers]}}."
+            f"{{edges = [rising numbers]}}; either may be complete = true."
         )
+    complete = declared.get("complete", False)
     if "edges" in declared:
-        return Key(column, edges=tuple(listed))
-    return Key(column, values=tuple(listed), match=declared.get("match", "exact"))
+        return Key(column, edges=tuple(listed), complete=complete)
+    match = declared.get("match", "exact")
+    return Key(column, values=tuple(listed), match=match, complete=complete)
 
 
 # Text

@@ -44,10 +44,13 @@ from leastnoise.errors import (
     positive_integer,
 )
 from leastnoise.files.canonical import digest
+from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.source import MOST_TEXT, Frame, Source, text
 from leastnoise.releases.plan.statistic import Statistic
 
 Relation = Literal["add/remove", "replace"]
+Goal = Literal["mean", "largest"]
+GOALS = ("mean", "largest")
 POSTPROCESSING = ("non-negative", "integer", "totals")
 LARGEST_EPSILON = 50.0  # e^50 = 5e21
 MOST_ABOUT = 10_000  # characters of a text in [about], which may have lines
@@ -83,6 +86,8 @@ class Plan:
         about: What the report says of curator and purpose: title, curator, description, ….
         person_is: In words what a person is ("a patient", "a household"): the ledger holds all
             plans of a data set to it, as to `person` and `relation`.
+        goal: What is made small where a table is published with its margins: "mean", the mean of
+            the variances of its statistics, or "largest", the largest of them.
 
     Raises:
         PlanError: something that privacy needs is not declared, or contradicts itself.
@@ -114,6 +119,7 @@ class Plan:
     postprocess: tuple[str, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict)
     person_is: str = ""
+    goal: Goal = "mean"
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -140,6 +146,7 @@ class Plan:
         for word in self.postprocess:
             one_of("postprocess", word, POSTPROCESSING)
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
+        one_of("goal", self.goal, GOALS)
         if "totals" in self.postprocess:
             self._check_totals()
         about = {str(key): str(value) for key, value in dict(self.about).items()}
@@ -236,6 +243,12 @@ class Plan:
         return whose_rows(self.person)
 
     @property
+    def complete_keys(self) -> tuple[Key, ...]:
+        """The declared keys beside which no other counts anywhere."""
+        named = (key for statistic in self.statistics for key in statistic.group_by)
+        return tuple(dict.fromkeys(key for key in named if key.complete))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
         named = [] if self.person is None else [self.person]
@@ -250,6 +263,8 @@ class Plan:
         plain = {name: getattr(self, name) for name in names}
         if not self.person_is:  # plans that do not say it keep the hash they always had
             del plain["person_is"]
+        if self.goal == "mean":
+            del plain["goal"]
         return {
             **plain,
             "postprocess": list(self.postprocess),

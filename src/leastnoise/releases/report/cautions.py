@@ -57,8 +57,11 @@ def _touches(check: Answer, asked: Statistic) -> bool:
     if check.values is not None:
         bounded = (check.values.column, check.values.lower, check.values.upper)
         return (asked.column, asked.lower, asked.upper) == bounded
-    if check.group_by:
+    if check.group_by and check.measure == "left out":
         return asked.group_by == check.group_by
+    if check.group_by:  # a row with another key there; of complete keys it counts nowhere
+        is_complete = any(key.complete for key in check.group_by)
+        return is_complete or set(check.group_by) <= set(asked.group_by)
     # Who has too many rows is one person all the same.
     return asked.kind != "persons" or bool(asked.group_by)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 from leastnoise.releases.estimates.row import CHECKS
 from leastnoise.releases.estimates.shares import share
+from leastnoise.releases.noise.margins import named_marginal
 from leastnoise.releases.noise.mechanism import Mechanism
-from leastnoise.releases.noise.sensitivity import bounded_columns
-from leastnoise.releases.plan.keys import group_titles
+from leastnoise.releases.noise.sensitivity import Block, bounded_columns
+from leastnoise.releases.plan.keys import OTHER, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import ReleaseRecord
 from leastnoise.text.numbers import above
@@ -128,9 +130,9 @@ def shares_of(plan: Plan) -> str:
     )
 
 
-def intervals_in_words(plan: Plan) -> str:
+def intervals_in_words(release: ReleaseRecord) -> str:
     """Of which values the intervals are, where there was post-processing."""
-    if "totals" in plan.postprocess:
+    if "totals" in release.plan.postprocess and not release.mechanism.tables:
         return (
             "Counts that were made to add up have intervals of their own, recomputed; the "
             "others are those of the values before it."
@@ -156,6 +158,7 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
             for one in made.laws
         ],
         "drawn_together": drawn_together(release),
+        "tables": tables(made),
         "other_layouts_relative_noise": dict(made.alternatives),
         "gaussian_epsilon_at_the_same_noise": made.gaussian_epsilon,
         "gaussian_std_at_the_same_budget": made.gaussian_factor,
@@ -181,9 +184,52 @@ def named_entry(made: Mechanism, entry: int) -> dict[str, str]:
     asked = made.entries[entry]
     block = made.blocks[asked.block]
     column = "" if asked.answer.values is None else asked.answer.values.column
-    titles = group_titles(block.group_by)
-    group = titles[asked.group] if asked.group < len(titles) else "other keys"
+    group = "other keys"
+    if asked.group < len(block.groups):
+        group = _group_title(block, asked.group)
     return {"measure": asked.answer.measure, "column": column, "group": group}
+
+
+def _group_title(block: Block, group: int) -> str:
+    """A group of a block for people; of a table that has hidden keys, with those."""
+    if block.marginal is None:
+        return group_titles(block.group_by)[group]
+    titles = [
+        [f"{key.column} = {title}" for title in (*key.titles, *([OTHER] if hidden else []))]
+        for key, hidden in ((key, key in block.marginal.hidden) for key in block.group_by)
+    ]
+    return ", ".join(list(product(*titles))[group])
+
+
+def tables(made: Mechanism) -> list[dict[str, Any]]:
+    """The tables with margins: what was measured of each, and what was put together from that."""
+    return [
+        {
+            "columns": [key.column for key in table.keys],
+            "answers": [answer.measure for answer in table.answers],
+            "measured": [named_marginal(table, one) for one in table.support],
+            "put_together": [
+                named_marginal(table, one)
+                for one in dict.fromkeys(map(table.marginal, table.published))
+                if one not in table.support
+            ],
+            "columns_with_a_hidden_key": [key.column for key in table.hidden_keys],
+        }
+        for table in made.tables
+    ]
+
+
+def margins_in_words(made: Mechanism) -> str:
+    """That margins are sums of measured numbers; nothing where each grouping is measured itself."""
+    if not made.tables:
+        return ""
+    measured = "; ".join(
+        dict.fromkeys(named_marginal(table, one) for table in made.tables for one in table.support)
+    )
+    return (
+        f"Measured with noise was: {measured}. All other counts and sums of these tables are put "
+        "together from the measured numbers by least squares, so totals, margins and cells add up."
+    )
 
 
 def layout_in_words(release: ReleaseRecord) -> str:

@@ -19,6 +19,7 @@ from leastnoise.releases.report.guarantee import (
     guarantee,
     in_words,
     intervals_in_words,
+    margins_in_words,
     shares_of,
     unit,
     why,
@@ -45,11 +46,11 @@ def html_report(release: ReleaseRecord) -> str:
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     curator = f" by {escape(plan.about['curator'])}" if "curator" in plan.about else ""
     warning = "" if release.is_private else f'<p class="warning">{escape(release.entropy)}</p>'
-    labelled = ""
+    labelled = f"<p>{escape(margins_in_words(made))}</p>" if made.tables else ""
     if plan.postprocess:
         done = escape(", ".join(plan.postprocess))
-        said = escape(intervals_in_words(plan))
-        labelled = f"<p>Post-processing, which costs no privacy: {done}. {said}</p>"
+        said = escape(intervals_in_words(release))
+        labelled += f"<p>Post-processing, which costs no privacy: {done}. {said}</p>"
     answers, draws = _counted(len(made.entries), "noisy answer"), _counted(len(made.draws), "draw")
     hashes = f"Plan {plan.hash[:16]}…, result {release.hash[:16]}…"
     return f"""{_HEAD.format(title=title, style=style)}<header><h1>{title}</h1>
