@@ -59,9 +59,9 @@ def test_designs_show_themselves(request_):
 
 def test_conditions_of_a_design_are_shown():
     some = "".join(
-        parsed(design(delta=1e-6, sigma=8.0, batch=10, touched=2)._repr_html_()).itertext()
+        parsed(design(delta=1e-6, sigma=8.0, batch=100, touched=2)._repr_html_()).itertext()
     )
-    assert "at most 2 of the 10 answers" in some
+    assert "at most 2 of the 100 answers" in some
     assert "independent draws" in some
     uneven = "".join(
         parsed(

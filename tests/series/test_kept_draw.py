@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leastnoise import Ledger
+from leastnoise import Box, Ledger
 from leastnoise.errors import (
     InvalidParameterError,
     LeastNoiseError,
@@ -692,12 +692,16 @@ def test_a_header_changed_with_its_digest_loses_all_numbers(path):
         series.answer(0, 1)
 
 
-def test_a_file_with_a_law_that_rises_answers_nothing(tmp_path):
+def test_a_file_with_a_law_that_rises_answers_nothing(tmp_path, monkeypatch):
     """Nobody opens such a series; somebody may write its file."""
     rising = LatticeNoise([8 / 64, 8 / 64, 48 / 64], None, domain="integer", dimension=2)
     drawn = SampledLaw(rising, 1, "for tests")
     given = {"unit": UNIT, "source": OperatingSystemEntropy()}
-    new_series(tmp_path / "a.series", 2, drawn, 1.0, 1e-6, **given)
+    with pytest.raises(UnsupportedError, match="convex"):
+        new_series(tmp_path / "a.series", 2, drawn, 1.0, 1e-6, **given)
+    with monkeypatch.context() as written_elsewhere:
+        written_elsewhere.setattr("leastnoise.series.opening.changes_served", lambda law: Box())
+        new_series(tmp_path / "a.series", 2, drawn, 1.0, 1e-6, **given)
     refused_untouched(tmp_path / "a.series", "convex", UnsupportedError)
 
 

