@@ -4,6 +4,7 @@ notebooks with what they name."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -15,6 +16,10 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from leastnoise import OneSided, correlated, design
+from leastnoise.accountant.attacker import about, gaussian_mu_of, per_cent
+from leastnoise.designer.calibrate import least_sigma
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
@@ -237,3 +242,32 @@ def test_a_notebook_runs_with_the_extras_that_it_names_and_nothing_else(name, tm
         command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [2, 10, 40, *(pytest.param(answers, marks=pytest.mark.long) for answers in (5, 20, 100))],
+)
+def test_the_first_table_is_what_design_says(answers):
+    """Noise at ε = 1 and δ = 1e-6, and what an attacker can do with it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"^\| {answers} \| (.* %) \|$", text, re.MULTILINE)
+    stated = line.split(" | ")
+    asked = {"delta": 1e-6, "epsilon": 1.0, "batch": answers}
+    any_signs = design(**asked)
+    counts = design(**asked, changes=OneSided(), domain="integer")
+    fitted = least_sigma(
+        lambda sigma: correlated(sigma, answers, core="gaussian"),
+        *(1.0, (0.5, 100.0)),
+        sensitivity=1.0,
+        delta=1e-6,
+        draws=1,
+        changes=OneSided(),
+    )
+    mu = gaussian_mu_of(1.0, 1e-6)
+    numbers = [math.sqrt(answers) / mu, fitted, any_signs.sigma, counts.sigma]
+    assert [float(each) for each in stated[:4]] == pytest.approx(numbers, abs=0.0101)
+    assert float(stated[4]) == pytest.approx((fitted / counts.sigma) ** 2, rel=5e-3)
+    guesses = [about(any_signs.attacker.gaussian_guess)]
+    guesses += [per_cent(one.attacker.guess) for one in (any_signs, counts)]
+    assert stated[5:] == guesses
