@@ -437,6 +437,18 @@ def test_some_answers_all_the_same_way():
     assert found["epsilon"] == design(delta=1e-6, sigma=8.0, batch=100, touched=2).epsilon
 
 
+def test_ranges_judged_as_a_box_are_still_those_of_persons_added_or_removed(tmp_path: Path, book):
+    """Two persons in [-1, 1] who are exchanged move an answer by 2, twice what was judged."""
+    law, paid = tmp_path / "noise.json", ("--ledger", book, "--dataset", "clinic")
+    two_way = [*UNEQUAL, "--changes", "one-sided", "--ranges=-1:1,-1:1,-1:1"]
+    assert run(*two_way, "--out", law).exit_code == 0
+    replaced = run("perturb", law, *paid, "--relation", "replace", typed="1,2,3\n")
+    refused(replaced, "--relation replace to be add/remove")
+    assert run("perturb", law, *paid, typed="1,2,3\n").exit_code == 0
+    with Ledger(book) as ledger:
+        assert ledger.dataset("clinic").unit.relation == "add/remove"
+
+
 UNEQUAL = ["design", "--delta", "1e-6", "--sigma", "5", "--batch", "3"]
 
 
