@@ -444,6 +444,8 @@ def test_ranges_judged_as_a_box_are_still_those_of_persons_added_or_removed(tmp_
     assert run(*two_way, "--out", law).exit_code == 0
     replaced = run("perturb", law, *paid, "--relation", "replace", typed="1,2,3\n")
     refused(replaced, "--relation replace to be add/remove")
+    spent = ["ledger", "spend", book, "clinic", law, "--plan", "x", "--relation", "replace"]
+    refused(run(*spent), "add/remove")
     assert run("perturb", law, *paid, typed="1,2,3\n").exit_code == 0
     with Ledger(book) as ledger:
         assert ledger.dataset("clinic").unit.relation == "add/remove"

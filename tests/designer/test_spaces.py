@@ -280,7 +280,9 @@ def test_weights_move_noise_to_where_it_matters_less():
 @pytest.mark.parametrize("ranges", [((0, 1), (0, 0.5), (-1, 1)), ((0, 1), (0, 0.5), (0.5, 1))])
 def test_whole_numbers_of_unequal_ranges_are_not_scaled(ranges):
     best = design(delta=1e-6, sigma=4.0, batch=3, domain="integer", changes=OneSided(ranges=ranges))
-    expected = OneSided() if all(low >= 0 for low, _ in ranges) else Box()
+    # a box, told as what it is for: persons who are added or removed
+    two_way = OneSided(ranges=((-1.0, 1.0),) * 3)
+    expected = OneSided() if all(low >= 0 for low, _ in ranges) else two_way
     assert best.changes_of(best.noise) == expected
     assert best.scales == (1.0,) * 3
     one = design(delta=1e-6, sigma=4.0, batch=1, changes=OneSided(ranges=[(0, 0.5)]))

@@ -35,7 +35,6 @@ from leastnoise.text.numbers import above, below
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Artefact
-    from leastnoise.changes import Changes
     from leastnoise.cli.answers import Answers
     from leastnoise.ledger.ledger import Ledger
     from leastnoise.sampling import Draws
@@ -137,8 +136,7 @@ def perturb(
     _check_inputs_stay(out, {"LAW": law, "ANSWERS": answers, "--ledger": ledger})
     artefact = _verified(law)
     _check_scaled(artefact, scaled)
-    for space in (artefact.guarantee.changes, _asked_for(artefact)):
-        unit = with_relation(unit, space)
+    unit = with_relation(unit, artefact.guarantee.changes)
     table = _read(answers, header, columns, delimiter, artefact)
     draws = _draws(artefact, table)
     allowed = AllowedDraws.of(artefact, touched)
@@ -275,14 +273,6 @@ def _verified(law: str) -> Artefact:
             f"{law!r} does not hold what it states: {found.mismatches[0]} See: leastnoise verify."
         )
     return artefact
-
-
-def _asked_for(artefact: Artefact) -> Changes:
-    """The changes that a scaled law was designed for. It may be judged for any signs, its ranges
-    are still those of a person who is added or removed."""
-    from leastnoise.changes import BOX, changes_from
-
-    return changes_from(artefact.problem.get("changes")) if "scales" in artefact.problem else BOX
 
 
 def _check_scaled(artefact: Artefact, scaled: bool) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from leastnoise.changes import Changes
+from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.cost import Cost
 from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
 from leastnoise.designer.lattice_law import certified
@@ -156,8 +156,17 @@ def _as_design(asked: Request, best: Fitted) -> Design:
         ),
         weights=asked.weights,
         factors=best.fit.factors if is_scaled else None,
-        judged_for=request.changes if is_scaled else None,
+        judged_for=_told(asked.changes, request.changes, asked.batch) if is_scaled else None,
     )
+
+
+def _told(asked: Changes, judged: Changes, answers: int) -> Changes:
+    """The space that a scaled law is judged for. Ranges are those of a person who is added or
+    removed: where they became a box it is told as ranges of both signs, which say so; a person who
+    is replaced may move such an answer by twice as much."""
+    if asked.is_one_sided and isinstance(judged, Box):
+        return OneSided(judged.touched, ranges=((-1.0, 1.0),) * answers)
+    return judged
 
 
 def _residual(noise: Noise, request: Request, sigma: float) -> float:

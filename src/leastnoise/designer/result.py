@@ -13,7 +13,7 @@ from leastnoise.accountant.curve import POINTS, PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.artefact import Artefact, certify
 from leastnoise.artefact.exact import as_drawn
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import Objective
 from leastnoise.errors import UnsupportedError
@@ -193,9 +193,12 @@ class Design:
             Those of the whole batch where one draw serves all of it, else the box of its part;
             of answers that are divided by `scales`.
         """
-        if noise.dimension != self.batch:
-            return BOX
-        return self.changes if self.judged_for is None else self.judged_for
+        judged = self.changes if self.judged_for is None else self.judged_for
+        if noise.dimension == self.batch:
+            return judged
+        # ranges of both signs are those of a person who is added or removed
+        has_ranges = isinstance(judged, OneSided) and judged.ranges is not None
+        return OneSided(ranges=((-1.0, 1.0),) * noise.dimension) if has_ranges else BOX
 
     @property
     def scales(self) -> tuple[float, ...]:
