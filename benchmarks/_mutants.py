@@ -223,8 +223,8 @@ MUTANTS: list[Mutant] = [
         "losses/cut_cube.py",
         "accountant/test_cut_cube.py",
         (
-            "cells = d * part[1:] * (x[:-1] * left + x[1:] * right)",
-            "cells = d * part[1:] * (x[1:] * left + x[1:] * right)",
+            "chords = d * part[1:] * (x[:-1] * left + x[1:] * right)",
+            "chords = d * part[1:] * (x[1:] * left + x[1:] * right)",
             "J of a cell is taken where it is least",
         ),
         (

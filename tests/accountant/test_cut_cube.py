@@ -358,3 +358,21 @@ def test_log_phi_at_real_places():
     assert log_phi(2.0, 0.0) == pytest.approx(math.log(math.sinh(2.0) / 2.0), rel=1e-13)
     steep = 0.5 * math.sqrt(math.pi / 70.0) * special.erf(math.sqrt(70.0))
     assert log_phi(0.0, -70.0) == pytest.approx(math.log(steep), rel=1e-13)
+
+
+def test_where_every_point_may_leave_a_cell_counts_as_a_whole():
+    """Radii at which the shifted body has nothing in common with the body: J is 1 there, and the
+    chord of e, which is convex beyond them only, would say less."""
+    loss = CutCubeLoss(8.0, 1.0, 30)  # C = 1: the sphere
+    for share in (0.3, 0.5):
+        epsilon = share * loss.largest
+        radii = Radii.near(loss, epsilon)
+        j = radii._above(epsilon)
+        assert j[0] == 1.0
+        left, right = radii._masses
+        whole = float(np.sum((left + right)[j[:-1] >= 1.0]))
+        assert 1e-5 < whole <= radii.upper(epsilon) <= 1.0 + 1e-6
+        assert radii.lower(epsilon) <= radii.upper(epsilon)
+        sphere = BallLoss(0.5 * loss.largest, 30)
+        assert float(sphere.profile_lower(epsilon)) <= radii.upper(epsilon)
+        assert radii.lower(epsilon) <= float(sphere.profile(epsilon))

@@ -8,7 +8,8 @@ law Gamma(d + 1). The worst change is the corner (s, …, s) of the box. With λ
 and the point leaves (ρ + ε)K through the ball, J(ρ) = Pr_K[S₁ > α + β(C − S₂)] with
 α = (Cε − (dλ² − Cε²)/(2ρ))/λ and β = ρ/(2λ), or through the cube, which happens for ε < λ only.
 `cube_sums` encloses J. *The mean over ρ*: the volume of ρK ∩ (λ1 + (ρ + ε)K) to the power 1/d is
-concave in ρ (Brunn–Minkowski), so e(ρ) = ρ(1 − (1 − J(ρ))^(1/d)) is convex: between two radii it is
+concave in ρ where it is not 0 (Brunn–Minkowski), so e(ρ) = ρ(1 − (1 − J(ρ))^(1/d)) is convex from
+the first ρ with J < 1 on: between two radii it is
 below its chord, which bounds δ from above, and over a cell its mean is above its value at the mean
 (Jensen), which bounds δ from below; both to second order in the width of a cell. *The cube part*:
 given S₂ ≤ C the |w_i| are smaller than without (Harris), so it is at most 1 − ((1 + c)/2)^d,
@@ -253,7 +254,9 @@ class Radii:
         j = self._above(epsilon)
         x, part = _root(j, d)
         left, right = self._masses
-        cells = d * part[1:] * (x[:-1] * left + x[1:] * right)
+        # where everything may leave, e need not be convex: such a cell counts as a whole
+        chords = d * part[1:] * (x[:-1] * left + x[1:] * right)
+        cells = np.where(j[:-1] < 1.0, chords, left + right)
         beyond = j[-1]
         if epsilon < lam:
             part_out = (lam - epsilon) / (2.0 * self.edges)  # (1 − c)/2
@@ -266,13 +269,17 @@ class Radii:
         return value * (1.0 + _ROUNDING) + 1e-300
 
     def lower(self, epsilon: float) -> float:
-        """Below δ(ε): the ball part alone."""
-        _, part = _root(self._above(epsilon), self.loss.dimension)
+        """Below δ(ε): the ball part alone. Where everything may leave, e need not be convex, and J
+        is at least what it is in the next cell."""
+        above = self._above(epsilon)
+        _, part = _root(above, self.loss.dimension)
         mass, mean = self._means
         alpha, _ = _place(self.loss, mean, epsilon)
         j = np.clip(self._at_means.lower(alpha) / self._share[1], 0.0, 1.0)
         x, _ = _root(j, self.loss.dimension)
-        return float(np.sum(part[:-1] * mass * mean * x)) * (1.0 - _ROUNDING)
+        later = sum(self._masses) * np.append(j[1:], 0.0)
+        cells = np.where(above[:-1] < 1.0, part[:-1] * mass * mean * x, later)
+        return float(np.sum(cells)) * (1.0 - _ROUNDING)
 
 
 def _root(j: Floats, dimension: int) -> tuple[Floats, Floats]:

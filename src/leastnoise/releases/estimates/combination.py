@@ -28,6 +28,7 @@ from leastnoise.releases.plan.keys import group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
 from leastnoise.releases.tables.intervals import ErrorPart, half_width
+from leastnoise.sampling import InsecureSeededEntropy
 
 Named = str | tuple[str, str]  # a statistic, or one of its groups as it is shown
 
@@ -141,11 +142,11 @@ def _half_width(made: Mechanism, drawn: _Alike) -> float:
             for (law, parts), count in drawn.items()
         ]
         return half_width(exact, CONFIDENCE)
-    generator = np.random.default_rng(0)
+    source = InsecureSeededEntropy(1)
     together = np.zeros(TRIALS)
     for (law, parts), count in drawn.items():
         noise = made.laws[law].noise
-        together += sums_of_draws(noise, count, TRIALS, generator) @ np.array(parts)
+        together += sums_of_draws(noise, count, TRIALS, source) @ np.array(parts)
     return float(np.quantile(np.abs(together), CONFIDENCE))
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Noise
@@ -234,11 +236,11 @@ class Numbers:
         one, _ = self.of(places[0])
         made, table = self._made, self._made.tables[one.table]
         answers = [table.answers.index(self.of(place)[0].answer) for place in places]
-        generator = np.random.default_rng(one.table)
+        source = InsecureSeededEntropy(2 + one.table)
         total = np.zeros((count, len(table.answers)))
         for part in shares(self.measurement(one.table, one.answer), one.marginal):
             entries = [own[0] for own in measured_entries(made)[one.table, part.measured]]
-            total += part.weight * _summed(made, entries, part.count, count, generator)
+            total += part.weight * _summed(made, entries, part.count, count, source)
         return [total[:, a] for a in answers]
 
 
@@ -313,27 +315,34 @@ def _summed(
     entries: Sequence[int],
     draws: int,
     count: int,
-    generator: np.random.Generator,
+    source: InsecureSeededEntropy,
 ) -> Floats:
     """Sums of so many independent draws on the answers of a cell, `count` times."""
     total = np.zeros((count, len(entries)))
     for law, columns, at in _drawn_with(made, tuple(entries)):
-        total[:, columns] += sums_of_draws(law, draws, count, generator)[:, at]
+        total[:, columns] += sums_of_draws(law, draws, count, source)[:, at]
     return total
 
 
-def sums_of_draws(law: Noise, draws: int, count: int, generator: np.random.Generator) -> Floats:
-    """`count` sums of so many independent draws of a law, for each of its answers."""
+def sums_of_draws(law: Noise, draws: int, count: int, source: InsecureSeededEntropy) -> Floats:
+    """`count` sums of so many independent draws of a law, for each of its answers. A seed will do:
+    the law is public, and this noise hides nothing."""
     if draws <= _EXACT:
         pool = _pool(law)
         total = np.zeros((count, pool.shape[1]))
         for _ in range(draws):
-            total += pool[generator.integers(len(pool), size=count)]
+            total += pool[_words(source, count) % np.uint64(len(pool))]
         return total
     whole = np.full((law.dimension, law.dimension), law.correlation)
     np.fill_diagonal(whole, 1.0)
-    middle = np.zeros(law.dimension)
-    return generator.multivariate_normal(middle, draws * law.variance * whole, count)
+    uniform = (_words(source, count * law.dimension) >> np.uint64(11)) + 0.5
+    normal = ndtri(uniform.reshape(count, law.dimension) * 2.0**-53)
+    root = np.linalg.cholesky(draws * law.variance * whole)
+    return np.asarray(normal @ root.T, dtype=np.float64)
+
+
+def _words(source: InsecureSeededEntropy, count: int) -> NDArray[np.uint64]:
+    return np.frombuffer(source.take(8 * count), dtype="<u8")
 
 
 @lru_cache(maxsize=64)
