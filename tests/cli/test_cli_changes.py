@@ -140,7 +140,7 @@ def test_a_law_is_judged_for_another_space_only_if_that_is_said(files):
     for option in (("--changes", "box"), ("--radius", 2), ("--touched", 2)):
         refused(
             run("account", files / "real range.json", "--delta", "1e-6", *option),
-            "all up or all down: give an artefact",
+            "all up or all down: judge it for these, as its artefact does",
         )
     refused(run("account", files / "box.json", "--delta", "1e-6", "--radius", 2), "--radius")
 

@@ -53,7 +53,8 @@ PHRASES: Mapping[str, str] = {
     "to answer, open it with its passphrase.": "to answer, add --passphrase.",
     "to answer, open it with that ledger, which": "to answer, add --ledger and that ledger, which",
     "judge it for OneSided(), or take noise for changes of any signs.": (
-        "give an artefact, which says that they are, or noise for changes of any signs."
+        "judge it for these, as its artefact does (or say --changes one-sided), or take noise for "
+        "changes of any signs."
     ),
     "take sphere(sigma, batch).": "design noise for it: leastnoise design --radius.",
     "GaussianNoise is ": "The Gaussian law is ",

@@ -283,11 +283,10 @@ def _check_scaled(artefact: Artefact, scaled: bool) -> None:
     if scaled and is_plain:
         raise refused("--scaled", True, "to be left out: the artefact states no scales")
     if not scaled and not is_plain:
-        expected = (
-            "for a law whose answers have scales of their own: divide each answer by that of the "
-            "artefact's problem, multiply what is printed by it, and say so"
+        raise click.UsageError(
+            "The answers of this law have scales of their own: divide each answer by its scale in "
+            "the artefact's problem, multiply what is printed by it, and say that you do: --scaled."
         )
-        raise refused("--scaled", False, expected)
 
 
 def _read(
