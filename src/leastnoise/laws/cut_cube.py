@@ -312,6 +312,7 @@ def cut_cube(
     return CutCubeNoise(scale, square, d, step, domain)
 
 
+@lru_cache(maxsize=64)  # a design asks for the sigma it ends with twice
 def _best_square(dimension: int, sigma: float, delta: float) -> float:
     """The C of unit sensitivity for which the ball part is `delta` at ε = 1/b."""
     from scipy import optimize  # 0.2 s that nobody else waits for who reads a law
