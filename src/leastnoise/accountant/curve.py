@@ -309,8 +309,10 @@ class PrivacyCurve:
         )
 
     def zcdp(self, *, apart: float) -> float:
-        """The least ρ of zero-concentrated privacy, apart from a probability: every Rényi
-        divergence of order α is at most ρα, given an event of probability at least 1 − δ₀.
+        """The least ρ of zero-concentrated privacy, apart from a probability: in each order of the
+        two data sets every Rényi divergence of order α is at most ρα, given an event of
+        probability at least 1 − δ₀ under the first of them; the event may be another one in each
+        order.
 
         Args:
             apart: The probability δ₀ in (0, 1) that is set apart.
