@@ -80,7 +80,7 @@ def test_toml_and_python_say_the_same(tmp_path):
     )
     assert loaded == built
     assert loaded.hash == built.hash
-    assert loaded.columns == ("id", "age", "ward")
+    assert loaded.columns_read == ("id", "age", "ward")
     assert [statistic.name for statistic in loaded.statistics] == ["mean of age", "count by ward"]
 
 

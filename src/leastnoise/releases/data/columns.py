@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from leastnoise.errors import PlanError
+from leastnoise.releases.plan.formula import Name, names_of, typed
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.source import MOST_TEXT
@@ -16,18 +17,71 @@ from leastnoise.text.characters import shown
 def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
     """A PlanError where a column is not there, or of a type that cannot be what it is declared to
     be. `is_lines`: the names are the first line of a file, which may have no header."""
-    for name in plan.columns:
+    for name in plan.columns_read:
         if name not in types:
             raise PlanError(
                 f"The table has no column {name!r}{_instead(name, sorted(types), is_lines)}."
             )
+    for name in plan.derive:
+        if name in types:
+            raise PlanError(f"[derive] {name} is a column of the table: give it another name.")
+    for one in _readings(plan):
+        if one.column in types:
+            _check_reading(one, types[one.column])
     if plan.person is not None:
         _check_person(plan.person, types[plan.person])
     for statistic in plan.statistics:
         for key in statistic.group_by:
-            _check_key(key, types[key.column])
-        if statistic.column is not None:
+            if key.column in plan.derive:
+                _check_derived_key(key, plan.kinds[key.column])
+            else:
+                _check_key(key, types[key.column])
+        if statistic.column is None:
+            continue
+        if statistic.column in plan.derive:
+            _check_derived_number(statistic.column, plan.kinds[statistic.column])
+        else:
             _check_number(statistic.column, types[statistic.column])
+
+
+def _readings(plan: Plan) -> tuple[Name, ...]:
+    """The columns of all formulas, each with the kind that it is read as."""
+    trees = [typed(formula, plan.kinds, "a formula")[0] for formula in plan.all_formulas]
+    return tuple(dict.fromkeys(name for tree in trees for name in names_of(tree)))
+
+
+def _check_reading(name: Name, kind: Any) -> None:
+    """A PlanError where a column of this type cannot be read as the kind that a formula needs."""
+    fits = {
+        "number": kind.is_numeric() or kind.is_boolean() or kind.is_string(),
+        "text": kind.is_string(),
+        "truth": kind.is_boolean() or kind.is_string() or kind.is_integer(),
+        "date": kind.is_date() or kind.is_timestamp() or kind.is_string(),
+        "time": kind.is_timestamp() or kind.is_string(),
+        "any": True,
+    }
+    if not fits[str(name.kind)]:
+        raise PlanError(
+            f"The column {name.column!r} is of type {_type_name(kind)}, and a formula of the plan "
+            f"uses it as a {name.kind}: compare it with values of its own type."
+        )
+
+
+def _check_derived_number(name: str, kind: str) -> None:
+    if kind not in ("number", "truth"):
+        raise PlanError(f"[derive] {name} is a {kind}: a statistic of it needs numbers.")
+
+
+def _check_derived_key(key: Key, kind: str) -> None:
+    fits = {
+        "number": key.is_binned or len(key.numbers) == len(key.values),
+        "truth": len(key.truths) == len(key.values) and not key.is_binned,
+        "text": len(key.texts) == len(key.values) and not key.is_binned,
+    }
+    if key.is_of_days or not fits.get(kind, False):
+        raise PlanError(
+            f"The keys of [derive] {key.column} are not of its kind, {kind}: declare such keys."
+        )
 
 
 def _check_person(name: str, kind: Any) -> None:
@@ -60,7 +114,10 @@ def _instead(name: str, names: Sequence[str], is_lines: bool) -> str:
 
 def _check_key(key: Key, kind: Any) -> None:
     """A PlanError where a declared key could never be found in a column of this type."""
-    if key.edges:
+    if key.is_of_days:
+        _check_reading(Name(key.column, "date"), kind)
+        return
+    if key.is_binned:
         _check_number(key.column, kind)
         return
     if kind.is_string():

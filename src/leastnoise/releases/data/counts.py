@@ -36,7 +36,7 @@ def read_through(plan: Plan, table: Table, progress: Callable[[float], None] | N
     """
     if not table.is_files:
         return
-    columns = [table.expression[name] for name in plan.columns]
+    columns = [table.expression[name] for name in plan.columns_read]
     is_lenient = table.engine == "duckdb"
     read = [column for column in columns if is_lenient or _is_plain(column.type())]
     counted = {f"ln_read{i}": column.count() for i, column in enumerate(read)}

@@ -1,5 +1,5 @@
 """Columns as ibis expressions that mean the same on DuckDB, PostgreSQL and Spark: numbers, places
-on a lattice, labels of keys, and text in the form in which it is compared."""
+on a lattice, and text in the form in which it is compared."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 from leastnoise.errors import UnsupportedError
 from leastnoise.releases.data.table import Table
-from leastnoise.releases.plan.keys import BLANKS, LARGEST_WHOLE, NUMBER, TRUTHS, Key
+from leastnoise.releases.plan.keys import BLANKS, NUMBER, TRUTHS
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Values
 
 _DIGITS = 12  # of a digest in hexadecimal: what DuckDB keeps inside a sort key
 _LARGEST_FLOAT = "1.7976931348623157e308"
-_AT_THE_ENDS = f"^[{BLANKS}]+|[{BLANKS}]+$"
 _IN_THE_ENGINE = "This is computed by the engine."
 
 
@@ -29,11 +28,11 @@ def number(ibis: Any, table: Table, name: str) -> Any:
         return ibis.cases((column, one), (~column, zero), else_=ibis.null("float64"))
     if not kind.is_string():
         return column.cast("float64")
-    words = _words(ibis, table, column)
+    words = words_of(ibis, table, column)
     ones = [
-        (_is_truth(ibis, table, words, label), ibis.literal(one)) for label, one in _ONES.items()
+        (is_truth(ibis, table, words, label), ibis.literal(one)) for label, one in _ONES.items()
     ]
-    readable = ibis.cases((_is_number(words), words), *ones, else_=ibis.null("string"))
+    readable = ibis.cases((is_number(words), words), *ones, else_=ibis.null("string"))
     return readable.cast("float64")
 
 
@@ -45,10 +44,10 @@ def unreadable(ibis: Any, table: Table, name: str) -> Any:
     column = table.expression[name]
     if not column.type().is_string():
         return ibis.literal(False)
-    words = _words(ibis, table, column)
+    words = words_of(ibis, table, column)
     blank = ~words.re_search(f"[^{BLANKS}]")
-    truth = _is_truth(ibis, table, words, "true") | _is_truth(ibis, table, words, "false")
-    return words.notnull() & ~(blank | _is_number(words) | truth)
+    truth = is_truth(ibis, table, words, "true") | is_truth(ibis, table, words, "false")
+    return words.notnull() & ~(blank | is_number(words) | truth)
 
 
 def beyond(ibis: Any, table: Table, values: Values) -> Any:
@@ -62,22 +61,22 @@ def beyond(ibis: Any, table: Table, values: Values) -> Any:
     return outside
 
 
-def _words(ibis: Any, table: Table, column: Any) -> Any:
+def words_of(ibis: Any, table: Table, column: Any) -> Any:
     """Text to be searched. With a collation "tRUE" may equal "true", and PostgreSQL searches no
     text of a nondeterministic one."""
     return text(ibis, table, comparable(ibis, table, column))
 
 
-def _is_number(words: Any) -> Any:
+def is_number(words: Any) -> Any:
     # Java lets $ match before a last line break, the others do not.
     return words.re_search(NUMBER) & ~words.contains("\n")
 
 
-def _is_truth(ibis: Any, table: Table, words: Any, label: str) -> Any:
-    return _one_of(ibis, table, words, TRUTHS[label])
+def is_truth(ibis: Any, table: Table, words: Any, label: str) -> Any:
+    return one_of(ibis, table, words, TRUTHS[label])
 
 
-def _one_of(ibis: Any, table: Table, words: Any, labels: Any) -> Any:
+def one_of(ibis: Any, table: Table, words: Any, labels: Any) -> Any:
     """Whether a text is one of these, byte by byte."""
     return comparable(ibis, table, words).isin(
         [comparable(ibis, table, ibis.literal(label)) for label in labels]
@@ -105,84 +104,6 @@ def place(ibis: Any, table: Table, values: Values) -> Any:
     if instead is not None:
         stand_in = ibis.literal(instead - values.first, type="int64")
     return missing.ifelse(stand_in, clamped)
-
-
-# Keys
-
-
-def key_label(ibis: Any, table: Table, key: Key) -> Any:
-    """The label of the row's key as it is compared; null where no declared key matches."""
-    column = table.expression[key.column]
-    kind = column.type()
-    if key.edges:
-        cases = _bins(ibis, table, key)
-    elif kind.is_string():
-        cases = _text_cases(ibis, table, key, column)
-    elif kind.is_integer():
-        written = column.cast("string")
-        cases = [(written.isin(list(key.labels)), written)]
-    elif kind.is_boolean():
-        truths = {label: ibis.literal(label in ("true", "1")) for label in key.labels}
-        cases = [(column == truth, ibis.literal(label)) for label, truth in truths.items()]
-    else:
-        cases = _number_cases(ibis, key.numbers, column.cast("float64"))
-    return comparable(ibis, table, ibis.cases(*cases, else_=ibis.null("string")))
-
-
-def _bins(ibis: Any, table: Table, key: Key) -> list[tuple[Any, Any]]:
-    x = number(ibis, table, key.column)
-    edges = [constant(ibis, repr(edge)) for edge in key.edges]
-    last = len(edges) - 2
-    cases = []
-    for i, label in enumerate(key.labels):
-        below = x <= edges[i + 1] if i == last else x < edges[i + 1]
-        cases.append(((x >= edges[i]) & below, ibis.literal(label)))
-    return cases
-
-
-def _text_cases(ibis: Any, table: Table, key: Key, column: Any) -> list[tuple[Any, Any]]:
-    words = _words(ibis, table, column)
-    cases = []
-    if key.texts:
-        label = words if key.match == "exact" else words.re_replace(_AT_THE_ENDS, "")
-        capitals, small = key.variants
-        if capitals:
-            label = label.translate(capitals, small)
-        cases.append((_one_of(ibis, table, label, key.texts), label))
-    for truth in key.truths:
-        cases.append((_is_truth(ibis, table, words, truth), ibis.literal(truth)))
-    if key.numbers:
-        x = _is_number(words).ifelse(words, ibis.null("string")).cast("float64")
-        # Beyond 2^53 floats do not tell whole numbers apart: such a key is the text of its digits.
-        digits = {n: label for n, label in key.numbers.items() if _is_large_whole(n)}
-        if digits:
-            cases.append((_one_of(ibis, table, words, digits.values()), words))
-        cases += _number_cases(ibis, {n: key.numbers[n] for n in key.numbers if n not in digits}, x)
-    return cases
-
-
-def _number_cases(ibis: Any, declared: dict[float, str], x: Any) -> list[tuple[Any, Any]]:
-    """Whole numbers by their digits, however many are declared; others one by one."""
-    whole = [label for n, label in declared.items() if _is_small_whole(n)]
-    cases = []
-    if whole:
-        # The floor is a 64-bit integer; what does not fit, or is none, is made a half first.
-        fits = x.abs() <= constant(ibis, str(LARGEST_WHOLE))
-        safe = fits.ifelse(x, constant(ibis, "0.5"))
-        digits = safe.floor().cast("string")
-        cases.append(((safe.floor() == safe) & digits.isin(whole), digits))
-    for n, label in declared.items():
-        if not _is_small_whole(n):
-            cases.append((x == constant(ibis, repr(float(n))), ibis.literal(label)))
-    return cases
-
-
-def _is_small_whole(n: float) -> bool:
-    return n == int(n) and abs(n) <= LARGEST_WHOLE
-
-
-def _is_large_whole(n: float) -> bool:
-    return isinstance(n, int) and abs(n) > LARGEST_WHOLE
 
 
 # Text
@@ -254,3 +175,31 @@ def _of_text(text: Any) -> Any:
 
 def _of_text_in(text: Any, encoding: str) -> Any:
     raise UnsupportedError(_IN_THE_ENGINE)
+
+
+def local_time(ibis: Any, table: Table, instant: Any, zone: str) -> Any:
+    """An instant as the clocks of a zone show it."""
+    if table.engine == "pyspark":
+        _check_clock(table)
+        shown = ibis.udf.scalar.builtin(
+            _of_text_in,
+            name="from_utc_timestamp",
+            signature=((instant.type(), str), instant.type()),
+        )
+        return shown(instant, zone)
+    shown = ibis.udf.scalar.builtin(
+        _of_text_in, name="timezone", signature=((str, instant.type()), "timestamp")
+    )
+    return shown(zone, instant)
+
+
+def _check_clock(table: Table) -> None:
+    """Spark takes hours out of an instant by the clock of its session. On that of UTC every hour
+    exists once, so shifted instants are exact."""
+    session = table.expression._find_backend()._session
+    clock = session.conf.get("spark.sql.session.timeZone")
+    if clock not in ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"):
+        raise UnsupportedError(
+            f"The Spark session's clock is {clock}: days and hours of instants are exact where "
+            'spark.sql.session.timeZone is "UTC".'
+        )

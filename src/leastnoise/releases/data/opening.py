@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -11,6 +12,7 @@ from leastnoise.optional import required as extra
 from leastnoise.releases.data import duckdb_engine as duck
 from leastnoise.releases.data import spark
 from leastnoise.releases.data.columns import check_columns
+from leastnoise.releases.data.formulas import counted_rows
 from leastnoise.releases.data.named_tables import named
 from leastnoise.releases.data.scratch import Scratch, closing
 from leastnoise.releases.data.table import PARQUET_ADVICE, Table, withheld
@@ -52,6 +54,8 @@ def open_table(
         schema = withheld("reading the names and types of the columns", opened.expression.schema)
         is_lines = isinstance(source, CsvFile) and source.columns is None
         check_columns(plan, {name: schema[name] for name in schema.names}, is_lines)
+        opened = replace(opened, readings=plan.readings)
+        opened = replace(opened, expression=counted_rows(plan, opened))
     except BaseException:
         opened.close()
         raise

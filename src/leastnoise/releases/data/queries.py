@@ -9,6 +9,8 @@ from typing import Any
 
 from leastnoise.optional import required as extra
 from leastnoise.releases.data import expressions as sql
+from leastnoise.releases.data.formulas import holds
+from leastnoise.releases.data.labels import key_label
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -38,7 +40,7 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     ibis = extra("ibis", "tables")
     places = places_of(block)
     columns = {
-        f"ln_label{i}": sql.key_label(ibis, table, key) for i, key in enumerate(_labelled(block))
+        f"ln_label{i}": key_label(ibis, table, key) for i, key in enumerate(_labelled(block))
     }
     columns |= {f"ln_place{i}": sql.place(ibis, table, values) for i, values in enumerate(places)}
     columns |= sql.person_column(ibis, plan, table)
@@ -77,9 +79,11 @@ def _of_complete_keys(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
     """The rows that count: of keys that are complete every other one counts nowhere. Where such
     keys are among those of the view, its cell of all other keys counts them."""
     source = table.expression
+    if block.where is not None:
+        source = source.filter(holds(ibis, plan, table, block.where))
     for key in plan.complete_keys:
         if key not in _labelled(block):
-            source = source.filter(sql.key_label(ibis, table, key).notnull())
+            source = source.filter(key_label(ibis, table, key).notnull())
     return source
 
 
@@ -175,7 +179,7 @@ def _first_rows(ibis: Any, block: Block, view: Any, within: list[str], most: int
     numbered = view.mutate(ln_number=ibis.row_number().over(window))
     kept = numbered.ln_number < most
     # Of other keys persons are counted: who has filled up their rows is one of them too.
-    if block.other == Answer("persons"):
+    if block.other is not None and block.other.measure == "persons":
         kept = kept | (numbered.ln_other == 1)
     return numbered.filter(kept)
 
@@ -196,7 +200,7 @@ def _sums(table: Table, block: Block, view: Any) -> dict[str, Any]:
         column = view[f"ln_place{i}"]
         wanted[f"ln_n{i}"] = column.count()
         wanted[f"ln_sum{i}"] = total(column)
-        if Answer("square", values) in block.answers:
+        if Answer("square", values, where=block.where) in block.answers:
             wanted[f"ln_squares{i}"] = total(column * column)
     return wanted
 
@@ -213,7 +217,7 @@ def _checks_query(plan: Plan, table: Table, block: Block) -> Any:
     several = len(block.answers) > 1
     if plan.person is None:
         row = {"ln_row": _row_text(ibis, table, block)} if several else {}
-        view = _fenced(table, table.expression.select(**_flags(ibis, table, block), **row))
+        view = _fenced(table, table.expression.select(**_flags(ibis, plan, table, block), **row))
     else:
         view = _by_person(ibis, plan, table, block)
     flags = [view[f"ln_bad{i}"] for i in range(len(block.answers))]
@@ -224,25 +228,30 @@ def _checks_query(plan: Plan, table: Table, block: Block) -> Any:
     return _each_once(ibis, table, block, view, sql.salted(ibis, plan, who) + "|")
 
 
-def _flags(ibis: Any, table: Table, block: Block) -> dict[str, Any]:
+def _flags(ibis: Any, plan: Plan, table: Table, block: Block) -> dict[str, Any]:
     """Of each row: whether a check applies, or the group that its person's rows are counted in."""
     columns = {}
     for i, answer in enumerate(block.answers):
+        has = None if answer.where is None else holds(ibis, plan, table, answer.where)
         if answer.measure == "unreadable":
             columns[f"ln_bad{i}"] = sql.unreadable(ibis, table, answer.column)
         elif answer.measure == "other keys":
-            labels = (sql.key_label(ibis, table, key) for key in answer.group_by)
-            columns[f"ln_bad{i}"] = reduce(operator.or_, [label.isnull() for label in labels])
+            labels = (key_label(ibis, table, key) for key in answer.group_by)
+            other = reduce(operator.or_, [label.isnull() for label in labels])
+            columns[f"ln_bad{i}"] = other if has is None else other & has
         elif answer.values is not None:
             columns[f"ln_bad{i}"] = sql.beyond(ibis, table, answer.values)
         elif answer.group_by:
-            columns[f"ln_group{i}"] = _group_text(ibis, table, answer.group_by)
+            group = _group_text(ibis, table, answer.group_by)
+            columns[f"ln_group{i}"] = group if has is None else has.ifelse(group, ibis.null())
+        elif has is not None:
+            columns[f"ln_has{i}"] = has.ifelse(1, 0)
     return columns
 
 
 def _by_person(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
     """The persons, each with the checks that apply to any of their rows."""
-    columns = {**_flags(ibis, table, block), **sql.person_column(ibis, plan, table)}
+    columns = {**_flags(ibis, plan, table, block), **sql.person_column(ibis, plan, table)}
     view = table.expression.select(**columns)
     view = view.filter(view.ln_person.notnull())
     beside = {}
@@ -282,7 +291,8 @@ def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
     if answer.measure != "left out":
         return view[f"ln_bad{i}"].any()
     if not answer.group_by:
-        return view.count() > contribution_bounds(plan, ()).rows
+        rows = view.count() if answer.where is None else view[f"ln_has{i}"].sum()
+        return rows > contribution_bounds(plan, ()).rows
     group, limit = view[f"ln_group{i}"], contribution_bounds(plan, answer.group_by)
     many, long = leaves_out(plan, answer.group_by)
     found = [group.nunique() > limit.groups] if many else []
@@ -293,9 +303,7 @@ def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
 
 def _group_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
     """The declared group of a row as one text; null where it is in none."""
-    words = [
-        sql.escaped(sql.text(ibis, table, sql.key_label(ibis, table, key))) for key in group_by
-    ]
+    words = [sql.escaped(sql.text(ibis, table, key_label(ibis, table, key))) for key in group_by]
     joined = reduce(lambda before, word: before + "|" + word, words)
     return sql.comparable(ibis, table, joined)
 

@@ -260,7 +260,7 @@ def _example(plan: Plan, folder: Path) -> CsvFile | ParquetFile | DuckDBTable:
     source = plan.source
     duckdb = extra("duckdb", "tables")
     if isinstance(source, CsvFile):
-        names = source.columns or plan.columns or ("ln_none",)
+        names = source.columns or plan.columns_read or ("ln_none",)
         path = folder / ("example.csv.gz" if is_gzip(source) else "example.csv")
         opened: Any = gzip.open if is_gzip(source) else open
         with opened(path, "wt", encoding="utf-8", newline="") as file:
@@ -268,7 +268,7 @@ def _example(plan: Plan, folder: Path) -> CsvFile | ParquetFile | DuckDBTable:
             header = [names] if source.columns is None else []
             lines.writerows([*header, ["0"] * len(names)])
         return replace(source, path=str(path))
-    named = ['"' + name.replace('"', '""') + '"' for name in plan.columns]
+    named = ['"' + name.replace('"', '""') + '"' for name in plan.columns_read]
     columns = ", ".join("'0' AS " + name for name in named) or "0 AS ln_none"
     if isinstance(source, DuckDBTable):
         path = folder / "example.duckdb"

@@ -6,11 +6,12 @@ Errors of an engine may quote values: they are replaced by an EngineError withou
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from leastnoise.errors import EngineError, LeastNoiseError
+from leastnoise.releases.plan.reading import Reading
 
 _T = TypeVar("_T")
 PARQUET_ADVICE = " If its files are damaged or not whole, write them again."
@@ -26,6 +27,7 @@ class Table:
     advice: str = ""  # what may be wrong with the table where its engine fails
     is_files: bool = False  # and nothing computed from them: they may be broken anywhere
     collations: bool = True  # whether its texts may be compared otherwise than letter by letter
+    readings: Mapping[str, Reading] = field(default_factory=dict)  # as the plan declares them
 
 
 def withheld(doing: str, work: Callable[[], _T], advice: str = "") -> _T:

@@ -14,6 +14,7 @@ from leastnoise.releases.noise.sensitivity import (
     is_checks,
     leaves_out,
 )
+from leastnoise.releases.plan.formula import shortened, written
 from leastnoise.releases.plan.keys import OTHER, Key
 from leastnoise.releases.plan.plan import Plan
 
@@ -63,8 +64,9 @@ def _outside(block: Block) -> tuple[Key, ...]:
 
 def _other_keys(entry: int, name: str, of: Answer, before: list[NamedCheck]) -> NamedCheck:
     """The check of a grouping's other keys; of several with the same columns, by their number."""
-    columns = _columns(of)
-    again = sum(one.kind == "other keys" and _columns(one.of) == columns for one in before)
+    columns = _columns(of) + _where(of)
+    others = [one.of for one in before if one.kind == "other keys"]
+    again = sum(_columns(one) + _where(one) == columns for one in others)
     named = f"{columns} ({again + 1})" if again else columns
     keys = tuple((key.column, OTHER) for key in of.group_by)
     return NamedCheck(entry, name, "other keys", named, of, keys)
@@ -84,10 +86,14 @@ def _columns(answer: Answer) -> str:
     return ", ".join(key.column for key in answer.group_by)
 
 
+def _where(answer: Answer) -> str:
+    return "" if answer.where is None else shortened(f" where {written(answer.where)}")
+
+
 def _subject(plan: Plan, block: Block, answer: Answer) -> str:
     """What a check that counts persons is of."""
     if answer.measure == "left out":
-        return _too_much(plan, answer)
+        return _too_much(plan, answer) + _where(answer)
     values, kind = answer.values, (answer.measure, answer.column)
     alike = sum((other.measure, other.column) == kind for other in block.answers)
     if values is None or alike == 1:

@@ -32,19 +32,22 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
     """The entries that each statistic is computed from, group by group."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
     direct = {
-        block.group_by: b
+        (block.group_by, block.where): b
         for b, block in enumerate(made.blocks)
         if not is_checks(block) and block.marginal is None
     }
-    asked = {block.group_by: block for block in made.groupings if not is_checks(block)}
+    asked = {
+        (block.group_by, block.where): block for block in made.groupings if not is_checks(block)
+    }
     of_tables = numbers(made)
     for statistic in plan.statistics:
-        block = asked[statistic.group_by]
+        view = statistic.group_by, statistic.condition
+        block = asked[view]
         columns = []
         for answer in answers_in(block, statistic):
             found = of_tables.groups(statistic.group_by, answer)
             if found is None:
-                b = direct[statistic.group_by]
+                b = direct[view]
                 found = [place[b, group, answer] for group in range(len(block.groups))]
             columns.append(found)
         yield statistic, [list(entries) for entries in zip(*columns, strict=True)]

@@ -137,6 +137,8 @@ def _parts(plan: Plan, found: Sequence[ReleasedRow]) -> tuple[list[int], list[_G
     tops: list[int] = []
     groupings: dict[tuple[Key, ...], _Grouping] = {}
     for statistic in plan.statistics:
+        if statistic.where:
+            continue
         by, places = statistic.group_by, of.get(statistic.name, [])
         if statistic.kind in ("count", "histogram") and by:
             groupings.setdefault(by, _Grouping(others[by], [])).statistics.append(places)

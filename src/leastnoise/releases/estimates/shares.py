@@ -75,7 +75,8 @@ def _counts(
 ) -> list[ReleasedRow]:
     """The numbers of rows in the declared groups of a grouping, where they are published."""
     for statistic in plan.statistics:
-        if statistic.kind in ("count", "histogram") and statistic.group_by == group_by:
+        is_count = statistic.kind in ("count", "histogram") and not statistic.where
+        if is_count and statistic.group_by == group_by:
             return [row for row in rows if row.check is None and row.statistic == statistic.name]
     return []
 
@@ -90,7 +91,8 @@ def persons(plan: Plan, rows: Sequence[ReleasedRow]) -> tuple[float, float] | No
     """How many persons the table has, and the ± of that, as far as it is public or published."""
     total = _total(plan, rows)
     if total is None and plan.one_row_per_person:
-        others = ((row, row.check) for row in rows if row.check and row.kind == "other keys")
+        checks = ((row, row.check) for row in rows if row.check and row.kind == "other keys")
+        others = ((row, check) for row, check in checks if check.where is None)
         wholes = (_rows_of(plan, rows, row, check.group_by) for row, check in others)
         return next((whole for whole in wholes if whole is not None), None)
     return total
@@ -103,7 +105,7 @@ def _total(plan: Plan, rows: Sequence[ReleasedRow]) -> tuple[float, float] | Non
     for asked in plan.statistics:
         if plan.one_row_per_person and asked.public_n is not None and asked.missing != "drop":
             return float(asked.public_n), 0.0
-        if asked.kind in kinds and not asked.group_by:
+        if asked.kind in kinds and not asked.group_by and not asked.where:
             return next((row.number, row.half_width) for row in rows if row.statistic == asked.name)
     return None
 
@@ -123,7 +125,7 @@ def whole_of(
     plan: Plan, rows: Sequence[ReleasedRow], part: ReleasedRow
 ) -> tuple[float, float] | None:
     """What a check counts a part of: all rows of its grouping, or all persons."""
-    if part.check is None or part.check.measure != "rows":
+    if part.check is None or part.check.measure != "rows" or part.check.where is not None:
         return persons(plan, rows)
     total = _total(plan, rows) if plan.one_row_per_person else None
     found = _rows_of(plan, rows, part, part.check.group_by) if total is None else total
@@ -136,9 +138,11 @@ def from_total(plan: Plan, rows: Sequence[ReleasedRow], part: ReleasedRow) -> Re
 
     Where one row is one person every row is in a declared group or in that cell.
     """
-    if part.check is None or part.check.measure != "rows" or not plan.one_row_per_person:
+    check = part.check
+    is_of_all = check is not None and check.measure == "rows" and check.where is None
+    if check is None or not is_of_all or not plan.one_row_per_person:
         return part
-    total, declared = _total(plan, rows), _counts(plan, rows, part.check.group_by)
+    total, declared = _total(plan, rows), _counts(plan, rows, check.group_by)
     if total is None or not declared:
         return part
     width = total[1] + sum(row.half_width for row in declared)

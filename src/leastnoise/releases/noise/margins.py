@@ -150,7 +150,7 @@ def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
             continue
         each = zip(block.answers, block.sensitivities, block.weights, block.sigmas, strict=True)
         for answer, sensitivity, weight, sigma in each:
-            if sigma is None:
+            if sigma is None and answer.where is None:
                 published.setdefault((answer, sensitivity), {})[block.group_by] = weight
     together: dict[tuple[tuple[Grouping, float], ...], list[Answer]] = {}
     for (answer, _), groupings in published.items():
@@ -198,7 +198,7 @@ def _beside(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
             told |= set(block.group_by)
     hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
-    return [*kept, *checks_block(plan, [(key,) for key in hidden if key not in told])]
+    return [*kept, *checks_block(plan, [((key,), None) for key in hidden if key not in told])]
 
 
 def _in_no_table(block: Block, tables: Sequence[MarginTable]) -> list[int]:

@@ -31,7 +31,13 @@ in the kept rows of one person only.
 **One answer.** Let each row add an integer in [a, b]. One person adds to the answer of one group a
 number in C = [min(0, m·a), max(0, m·b)]; 0 belongs to C because the person may have no row there.
 With one row per person, no grouping and no dropped rows the person has one row, so C = [a, b]; not
-where the keys of some column are complete, for a row with another key counts nowhere.
+where the keys of some column are complete, for a row with another key counts nowhere, and not where
+a condition (`where`, of the plan or of the statistic) may not hold for it.
+
+**Conditions.** Whether a row has a condition is decided by that row alone (`plan.formula`), so the
+rows of a view are a part of each person's rows that no other person's rows have a say in, and every
+bound holds for that part as it does for the whole. Statistics with different conditions are
+different views, bounded separately, as different groupings are.
 
     add/remove   the answer moves by an element of C:                     sensitivity max |C|
     replace      it moves by the difference of two elements of C:         sensitivity max C − min C
@@ -116,12 +122,14 @@ from typing import Literal
 
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
+from leastnoise.releases.plan.formula import Formula
 from leastnoise.releases.plan.keys import Key, groups
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
 
 Checked = Literal["unreadable", "other keys", "clipped", "left out"]
 Measure = Literal["rows", "persons", "present", "sum", "centred", "square", Checked]
+View = tuple[tuple[Key, ...], Formula | None]  # a grouping, and the condition on its rows
 # Each person is counted under one of these checks, once.
 ONCE = ("unreadable", "other keys", "clipped", "left out")
 # What the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL).
@@ -138,6 +146,7 @@ class Answer:
     column: str = ""  # of unreadable and clipped values
     # Of other keys, and of what the bounds of a grouping leave out; without, too many rows.
     group_by: tuple[Key, ...] = ()
+    where: Formula | None = None  # which rows it is about: those of its view
 
     @property
     def half_range(self) -> int:
@@ -205,6 +214,11 @@ class Block:
     ] = ()  # whether each of `answers`, and then `other`, only moves up
     marginal: MeasuredMarginal | None = None
 
+    @property
+    def where(self) -> Formula | None:
+        """The condition on the rows of the view; all its answers are about the same rows."""
+        return None if is_checks(self) else self.answers[0].where
+
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
         if self.marginal is None:
@@ -237,10 +251,13 @@ class ContributionBounds:
     exactly: bool = False
 
 
-def contribution_bounds(plan: Plan, group_by: tuple[Key, ...]) -> ContributionBounds:
-    """The contribution bounds of the view for a grouping."""
+def contribution_bounds(
+    plan: Plan, group_by: tuple[Key, ...], where: Formula | None = None
+) -> ContributionBounds:
+    """The contribution bounds of the view for a grouping, of the rows with a condition."""
     if plan.one_row_per_person:
-        return ContributionBounds(1, 1, 1, exactly=not group_by and not plan.complete_keys)
+        is_free = bool(group_by) or where is not None or plan.may_drop_rows
+        return ContributionBounds(1, 1, 1, exactly=not is_free)
     rows = int(plan.rows_per_person or 1)
     if not group_by:
         return ContributionBounds(rows, rows, 1)
@@ -281,23 +298,27 @@ def changes_of(is_one_sided: Sequence[bool], touched: int) -> Changes:
 
 def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
     """The answers a statistic is built from. Means and variances of one column share theirs."""
-    values = statistic.values
     if statistic.kind in ("count", "histogram"):
-        return (Answer("rows"),)
+        return (_answer("rows", statistic),)
     if statistic.kind == "persons":
-        return (Answer("persons"),)
+        return (_answer("persons", statistic),)
     if statistic.kind == "sum":
-        return (Answer("sum", values),)
+        return (_answer("sum", statistic),)
     number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
-    squares = (Answer("square", values),) if statistic.kind == "variance" else ()
-    return (Answer("centred", values), *squares, *number)
+    squares = (_answer("square", statistic),) if statistic.kind == "variance" else ()
+    return (_answer("centred", statistic), *squares, *number)
+
+
+def _answer(measure: Measure, statistic: Statistic) -> Answer:
+    values = None if measure in ("rows", "persons") else statistic.values
+    return Answer(measure, values, where=statistic.condition)
 
 
 def answers_in(block: Block, statistic: Statistic) -> tuple[Answer, ...]:
     """The answers of its block that a statistic is computed from."""
     own = answers_for(statistic)
     if statistic.kind == "sum" and own[0] not in block.answers:
-        return Answer("centred", statistic.values), number_of(statistic)
+        return _answer("centred", statistic), number_of(statistic)
     return own
 
 
@@ -305,8 +326,8 @@ def number_of(statistic: Statistic) -> Answer:
     """The answer that counts the values of a mean: all rows, unless missing ones are dropped."""
     values = statistic.values
     if values is None or values.substitute is not None:
-        return Answer("rows")
-    return Answer("present", values)
+        return _answer("rows", statistic)
+    return _answer("present", statistic)
 
 
 def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
@@ -315,16 +336,18 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
 
     With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
     """
-    found: dict[tuple[Key, ...], dict[Answer, list[Statistic]]] = {}
+    found: dict[View, dict[Answer, list[Statistic]]] = {}
     for statistic in plan.statistics:
+        view = statistic.group_by, statistic.condition
         for answer in answers_for(statistic):
-            found.setdefault(statistic.group_by, {}).setdefault(answer, []).append(statistic)
+            found.setdefault(view, {}).setdefault(answer, []).append(statistic)
     made = []
     counted_once = []
-    for group_by, asked in found.items():
-        block = _block(plan, group_by, _without_spare_sums(plan, asked))
-        if block.other == Answer("persons") and (joint or not block.other_is_free):
-            counted_once.append(group_by)
+    for (group_by, where), asked in found.items():
+        block = _block(plan, group_by, where, _without_spare_sums(plan, asked))
+        counts_persons = block.other is not None and block.other.measure == "persons"
+        if counts_persons and (joint or not block.other_is_free):
+            counted_once.append((group_by, where))
             block = replace(block, other=None, other_sensitivity=0)
         made.append(block)
     return (*made, *checks_block(plan, counted_once))
@@ -340,12 +363,12 @@ def is_checks(block: Block) -> bool:
     return block.answers[0].measure in ONCE
 
 
-def checks_block(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
+def checks_block(plan: Plan, other_keys: Sequence[View]) -> list[Block]:
     """The block of the checks that count persons, if there are any."""
     values = bounded_columns(plan)
-    columns = dict.fromkeys(one.column for one in values)
+    columns = dict.fromkeys(one.column for one in values if one.column not in plan.derive)
     answers = [
-        *(Answer("other keys", group_by=one) for one in other_keys),
+        *(Answer("other keys", group_by=one, where=where) for one, where in other_keys),
         *(Answer("unreadable", column=column) for column in columns),
         *(Answer("clipped", one, one.column) for one in values),
         *_left_out(plan),
@@ -378,11 +401,10 @@ def _left_out(plan: Plan) -> list[Answer]:
     """Where a bound on rows, on groups, or on rows in one group may leave rows of a person out."""
     if plan.person is None:
         return []
-    groupings = dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)
-    return [
-        Answer("left out"),
-        *(Answer("left out", group_by=one) for one in groupings if any(leaves_out(plan, one))),
-    ]
+    views = dict.fromkeys((s.group_by, s.condition) for s in plan.statistics)
+    every = dict.fromkeys(((), where) for _, where in views)
+    found = [one for one in views if one[0] and any(leaves_out(plan, one[0]))]
+    return [Answer("left out", group_by=one, where=where) for one, where in (*every, *found)]
 
 
 def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
@@ -405,19 +427,24 @@ def _without_spare_sums(
     kept: dict[Answer, list[Statistic]] = {}
     for answer, statistics in asked.items():
         number = number_of(statistics[0])
-        centred = Answer("centred", answer.values)
+        centred = replace(answer, measure="centred")
         spare = answer.measure == "sum" and number in asked
         for needed in (centred, number) if spare else (answer,):
             kept.setdefault(needed, []).extend(statistics)
     return kept
 
 
-def _block(plan: Plan, group_by: tuple[Key, ...], asked: dict[Answer, list[Statistic]]) -> Block:
-    limit = contribution_bounds(plan, group_by)
+def _block(
+    plan: Plan,
+    group_by: tuple[Key, ...],
+    where: Formula | None,
+    asked: dict[Answer, list[Statistic]],
+) -> Block:
+    limit = contribution_bounds(plan, group_by, where)
     every = len(groups(group_by))
     is_one_sided = plan.relation == "add/remove"
     touched = limit.groups if is_one_sided or not group_by else min(2 * limit.groups, every)
-    other = _other_answer(plan, group_by) if group_by else None
+    other = _other_answer(plan, group_by, where) if group_by else None
     return Block(
         group_by,
         tuple(asked),
@@ -441,8 +468,8 @@ def measured_block(
     one cell changes, with replace one they leave and one they enter. C of a cell holds 0, but for
     the one cell of a table that every row is in.
     """
-    exactly = not keys and not about.within and not plan.complete_keys
-    limit = ContributionBounds(1, 1, 1, exactly=exactly)
+    is_free = bool(keys) or bool(about.within) or like.where is not None or plan.may_drop_rows
+    limit = ContributionBounds(1, 1, 1, exactly=not is_free)
     block = Block(
         keys,
         like.answers,
@@ -502,8 +529,8 @@ def _least_sigma(answer: Answer, statistics: Sequence[Statistic]) -> float | Non
     return min(sigmas, default=None)
 
 
-def _other_answer(plan: Plan, group_by: tuple[Key, ...]) -> Answer:
+def _other_answer(plan: Plan, group_by: tuple[Key, ...], where: Formula | None) -> Answer:
     """What is asked of all other keys: rows where those of a grouping are to add up to a total."""
     counted = {s.group_by for s in plan.statistics if s.kind in ("count", "histogram")}
-    is_part = group_by in counted and "totals" in plan.postprocess
-    return Answer("rows" if plan.one_row_per_person or is_part else "persons")
+    is_part = group_by in counted and where is None and "totals" in plan.postprocess
+    return Answer("rows" if plan.one_row_per_person or is_part else "persons", where=where)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, Literal
@@ -30,6 +31,10 @@ TRUTHS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")
 BLANKS = " \t\r\n\u00a0"
 LARGEST_WHOLE = 2**53 - 1  # of the whole numbers that 64-bit floats tell apart
 OTHER = "all other keys"  # how that group is shown
+
+PERIODS = ("year", "quarter", "month", "week", "day", "weekday")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MOST_DAYS = 100_000
 
 Match = Literal["exact", "trim", "casefold"]
 MATCHES = ("exact", "trim", "casefold")
@@ -45,32 +50,78 @@ class Key:
 
     column: str
     values: tuple[str | float | bool, ...] = ()
-    edges: tuple[float, ...] = ()
+    edges: tuple[float, ...] | tuple[date, ...] = ()
     match: Match = "exact"
     complete: bool = False
+    by: str = ""  # of days: "year", "quarter", "month", "week", "day", "weekday"
+    span: tuple[date, ...] = ()  # the first and the last day that `by` is declared for
 
     def __post_init__(self) -> None:
         text("group_by column", self.column)
         one_of("match", self.match, MATCHES)
         if not isinstance(self.complete, bool):
             raise InvalidParameterError("complete", self.complete, "to be true or false")
-        if bool(self.values) == bool(self.edges):
+        if self.by:
+            self._check_span()
+        if bool(self.values) == self.is_binned:
             raise PlanError(
                 f"Grouping by {self.column!r} needs its keys: declare the list of values that "
                 "count, or edges of bins."
             )
-        if self.edges:
-            self._check_edges()
-        else:
+        if not self.is_binned:
             self._check_values()
+        elif self.match != "exact":
+            raise PlanError(f"Bins of {self.column!r} are no text: leave match out.")
+        elif self.edges:
+            self._check_edges()
 
     def _check_edges(self) -> None:
-        edges = tuple(real_number("edges", edge) for edge in self.edges)
-        if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-            raise InvalidParameterError("edges", self.edges, "to be at least two rising numbers")
+        edges = self.edges
+        if not self.is_of_days:
+            edges = tuple(real_number("edges", edge) for edge in edges)
+        rising = all(a < b for a, b in pairwise(self.edge_numbers))
+        if len(edges) < 2 or not rising:
+            expected = "to be at least two rising numbers, or days"
+            raise InvalidParameterError("edges", [str(edge) for edge in edges], expected)
         object.__setattr__(self, "edges", edges)
-        if self.match != "exact":
-            raise PlanError(f"Bins of {self.column!r} are numbers: leave match out.")
+
+    def _check_span(self) -> None:
+        one_of("by", self.by, PERIODS)
+        if self.edges or self.values:
+            raise PlanError(f"Grouping by the {self.by} of {self.column!r} needs no keys or edges.")
+        if self.by == "weekday":
+            if self.span:
+                raise PlanError(
+                    f"There are seven weekdays of {self.column!r}: leave from and to out."
+                )
+            return
+        days = len(self.span) == 2 and all(_is_day(day) for day in self.span)
+        if not days or self.span[0] > self.span[1]:
+            raise PlanError(
+                f"Grouping by the {self.by} of {self.column!r} needs its days: declare from = the "
+                "first and to = the last of them, such as 2025-01-01."
+            )
+        # Said before the periods are listed, one a day over a thousand years.
+        if (self.span[1] - self.span[0]).days > MOST_DAYS:
+            raise PlanError(f"{self.column!r} has more than {MOST_DAYS} days from first to last.")
+        object.__setattr__(self, "edges", tuple(edges_of(self.by, *self.span)))
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether a row has a key by where its value lies."""
+        return bool(self.edges) or self.by == "weekday"
+
+    @property
+    def is_of_days(self) -> bool:
+        """Whether its column is read as days."""
+        return bool(self.by) or (bool(self.edges) and all(_is_day(edge) for edge in self.edges))
+
+    @property
+    def edge_numbers(self) -> tuple[float, ...]:
+        """The edges as numbers; of days those since 1970-01-01."""
+        return tuple(
+            float(day_number(edge)) if isinstance(edge, date) else edge for edge in self.edges
+        )
 
     def _check_values(self) -> None:
         name = f"key of {self.column!r}"
@@ -99,6 +150,8 @@ class Key:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The one spelling of each key; for bins their numbers."""
+        if self.by:
+            return WEEKDAYS if self.by == "weekday" else period_names(self.by, self.edges)
         if self.edges:
             return tuple(str(i) for i in range(len(self.edges) - 1))
         return tuple(self._label(value) for value in self.values)
@@ -113,6 +166,10 @@ class Key:
     @property
     def titles(self) -> tuple[str, ...]:
         """The keys as they are shown."""
+        if self.by:
+            return self.labels
+        if self.is_of_days:
+            return tuple(f"{a} to before {b}" for a, b in pairwise(self.edges))
         if not self.edges:
             pairs = zip(self.values, self.labels, strict=True)
             return tuple(value if isinstance(value, str) else label for value, label in pairs)
@@ -153,7 +210,11 @@ class Key:
         return label
 
     def describe(self) -> dict[str, Any]:
-        values, edges = list(self.values), list(self.edges)
+        if self.by:
+            days = [day.isoformat() for day in self.span]
+            return {"column": self.column, "by": self.by, "span": days, "complete": self.complete}
+        values = list(self.values)
+        edges = [edge.isoformat() if isinstance(edge, date) else edge for edge in self.edges]
         plain = {"column": self.column, "values": values, "edges": edges, "match": self.match}
         # So a plan keeps the hash that it had before there was such a declaration.
         return {**plain, "complete": True} if self.complete else plain
@@ -194,18 +255,76 @@ def _key_of(column: str, declared: Any) -> Key:
         raise PlanError(
             f"Grouping by {column!r} needs its keys: declare the list of values that count."
         )
+    if "by" in declared:
+        return _periods_of(column, declared)
     listed = declared.get("edges" if "edges" in declared else "values")
     known = ({"edges"}, {"values"}, {"values", "match"})
     if set(declared) - {"complete"} not in known or not isinstance(listed, (list, tuple)):
         raise PlanError(
             f"Grouping by {column!r} needs a list of keys, {{values = [keys], match = …}} or "
-            f"{{edges = [rising numbers]}}; either may be complete = true."
+            f'{{edges = [rising numbers or days]}} or {{by = "month", from = a day, to = a day}}; '
+            "each may be complete = true."
         )
     complete = declared.get("complete", False)
     if "edges" in declared:
         return Key(column, edges=tuple(listed), complete=complete)
     match = declared.get("match", "exact")
     return Key(column, values=tuple(listed), match=match, complete=complete)
+
+
+def _periods_of(column: str, declared: Mapping[str, Any]) -> Key:
+    unknown = set(declared) - {"by", "from", "to", "complete"}
+    if unknown:
+        raise PlanError(f"Grouping by the days of {column!r} has no declaration {min(unknown)!r}.")
+    span = tuple(declared[name] for name in ("from", "to") if name in declared)
+    return Key(column, by=declared["by"], span=span, complete=declared.get("complete", False))
+
+
+# Days
+
+
+def day_number(value: date) -> int:
+    """Days since 1970-01-01."""
+    return value.toordinal() - date(1970, 1, 1).toordinal()
+
+
+def _is_day(value: Any) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def edges_of(by: str, first: date, last: date) -> list[date]:
+    """Where the periods from one day to another begin, and the day after the last of them. The
+    first and the last are whole or in part, as the two days say."""
+    edges, at = [first], first
+    while at <= last:
+        at = min(_after(by, at), last + timedelta(days=1))
+        edges.append(at)
+    return edges
+
+
+def _after(by: str, day: date) -> date:
+    """The first day of the next period."""
+    if by == "day":
+        return day + timedelta(days=1)
+    if by == "week":
+        return day + timedelta(days=7 - day.weekday())
+    months = {"month": 1, "quarter": 3, "year": 12}[by]
+    passed = (day.month - 1) // months * months + months
+    return date(day.year + passed // 12, passed % 12 + 1, 1)
+
+
+def period_names(by: str, edges: Sequence[Any]) -> tuple[str, ...]:
+    """What the periods are called: 2025, 2025-Q1, 2025-01, 2025-W01 (ISO), 2025-01-31."""
+    return tuple(_period_name(by, edge) for edge in edges[:-1])
+
+
+def _period_name(by: str, day: date) -> str:
+    if by == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year}-W{week:02}"
+    if by == "quarter":
+        return f"{day.year}-Q{(day.month + 2) // 3}"
+    return day.isoformat()[: {"year": 4, "month": 7, "day": 10}[by]]
 
 
 # Text

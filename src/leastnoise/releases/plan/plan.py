@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal
 
 from leastnoise.errors import (
@@ -44,7 +45,17 @@ from leastnoise.errors import (
     positive_integer,
 )
 from leastnoise.files.canonical import digest
+from leastnoise.releases.plan.formula import (
+    Formula,
+    Kind,
+    columns_of,
+    condition,
+    parsed,
+    typed,
+    written,
+)
 from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.reading import Reading, readings_of
 from leastnoise.releases.plan.source import MOST_TEXT, Frame, Source, text
 from leastnoise.releases.plan.statistic import Statistic
 
@@ -88,6 +99,12 @@ class Plan:
             plans of a data set to it, as to `person` and `relation`.
         goal: What is made small where a table is published with its margins: "mean", the mean of
             the variances of its statistics, or "largest", the largest of them.
+        where: Which rows count at all, as a formula such as "admitted >= 2025-01-01"; see
+            `docs/plans.md`. Without one all do.
+        columns: What columns hold where their use does not say it, and how days are written:
+            `Reading`s or a table such as {"smoker": "truth"}.
+        derive: Columns that are computed from those of the table, row by row: a table of names and
+            formulas, such as {"bmi": "weight / (height * height)"}. A formula may use those before.
 
     Raises:
         PlanError: something that privacy needs is not declared, or contradicts itself.
@@ -120,6 +137,9 @@ class Plan:
     about: Mapping[str, str] = field(default_factory=dict)
     person_is: str = ""
     goal: Goal = "mean"
+    where: str = ""
+    columns: tuple[Reading, ...] = ()
+    derive: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -142,6 +162,7 @@ class Plan:
         positive_integer("max_rows", self.max_rows)
         plain_text("salt", self.salt, MOST_TEXT, empty=True)
         self._check_statistics()
+        self._check_formulas()
         self._check_unit()
         for word in self.postprocess:
             one_of("postprocess", word, POSTPROCESSING)
@@ -165,6 +186,66 @@ class Plan:
             raise PlanError(
                 f"Two statistics are called {twice[0]!r}: declare a different name for each."
             )
+
+    def _check_formulas(self) -> None:
+        """Every formula is read and has the kinds it needs; each gets its one spelling."""
+        object.__setattr__(self, "columns", readings_of(self.columns))
+        if not isinstance(self.derive, Mapping):
+            raise PlanError("[derive] is a table: declare in it name = a formula, in quotes.")
+        written_down = {text("derive", name): f"{formula}" for name, formula in self.derive.items()}
+        for name, formula in written_down.items():
+            written_down[name] = written(parsed(formula, f"[derive] {name}"))
+        object.__setattr__(self, "derive", written_down)
+        self._check_names()
+        if self.where != "":
+            object.__setattr__(self, "where", written(parsed(self.where, "where")))
+            condition(parsed(self.where, "where"), self.kinds, "where")
+        for statistic in self.statistics:
+            if statistic.condition is not None:
+                condition(statistic.condition, self.kinds, f"where of {statistic.name!r}")
+
+    def _check_names(self) -> None:
+        """Derived columns are new ones, of kinds that are known; the person is none of them."""
+        read = {reading.column for reading in self.columns}
+        for name in self.derive:
+            if name == self.person or name in read:
+                raise PlanError(
+                    f"[derive] {name} is the name of a column of the table: give it another."
+                )
+        if len(read) != len(self.columns):
+            raise PlanError("[columns] says twice what a column holds.")
+        self.kinds  # noqa: B018  # what is wrong with a formula is said there
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """What the columns hold, as far as it is declared or computed."""
+        found = {reading.column: reading.kind for reading in self.columns}
+        for name, formula in self.formulas.items():
+            what = f"[derive] {name}"
+            unknown = set(columns_of(formula)) & set(self.derive) - set(found)
+            if unknown:
+                raise PlanError(f"{what} uses {min(unknown)!r} before it is computed.")
+            found[name] = typed(formula, found, what)[1]
+        return found
+
+    @cached_property
+    def formulas(self) -> dict[str, Formula]:
+        """The derived columns."""
+        return {name: parsed(one, f"[derive] {name}") for name, one in self.derive.items()}
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        return {reading.column: reading for reading in self.columns}
+
+    @property
+    def condition(self) -> Formula | None:
+        """Which rows count at all; None for all of them."""
+        return parsed(self.where, "where") if self.where else None
+
+    @property
+    def may_drop_rows(self) -> bool:
+        """Whether a person's only row may count nowhere."""
+        return bool(self.complete_keys) or bool(self.where)
 
     def _check_unit(self) -> None:
         if not isinstance(self.one_row_per_person, bool):
@@ -208,7 +289,8 @@ class Plan:
 
     def _check_totals(self) -> None:
         """Groups add up to a total only if both are of the same rows."""
-        counts = [s for s in self.statistics if s.kind in ("count", "histogram")]
+        kinds = ("count", "histogram")
+        counts = [s for s in self.statistics if s.kind in kinds and not s.where]
         total = next((s for s in counts if not s.group_by), None)
         parts = [s for s in counts if s.group_by]
         if total is None or not parts:
@@ -249,18 +331,30 @@ class Plan:
         return tuple(dict.fromkeys(key for key in named if key.complete))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are read."""
+    def columns_read(self) -> tuple[str, ...]:
+        """The columns of the table that are read."""
         named = [] if self.person is None else [self.person]
         for statistic in self.statistics:
             named += [key.column for key in statistic.group_by]
             named += [] if statistic.column is None else [statistic.column]
-        return tuple(dict.fromkeys(named))
+        for formula in self.all_formulas:
+            named += columns_of(formula)
+        return tuple(name for name in dict.fromkeys(named) if name not in self.derive)
+
+    @property
+    def all_formulas(self) -> tuple[Formula, ...]:
+        """Every formula of the plan."""
+        conditions = (self.condition, *(statistic.condition for statistic in self.statistics))
+        return (*self.formulas.values(), *(one for one in conditions if one is not None))
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain JSON data, without passwords and without data."""
         names = [f.name for f in fields(self) if f.name not in ("source", "statistics")]
         plain = {name: getattr(self, name) for name in names}
+        plain["columns"] = {reading.column: reading.describe() for reading in self.columns}
+        for name in ("where", "columns", "derive"):
+            if not plain[name]:
+                del plain[name]
         if not self.person_is:  # plans that do not say it keep the hash they always had
             del plain["person_is"]
         if self.goal == "mean":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, cast
 
 from leastnoise.errors import (
@@ -16,6 +17,7 @@ from leastnoise.errors import (
     positive_integer,
     real_number,
 )
+from leastnoise.releases.plan.formula import Formula, parsed, shortened, written
 from leastnoise.releases.plan.keys import Key, keys_of
 from leastnoise.releases.plan.source import MOST_TEXT, text
 
@@ -93,6 +95,8 @@ class Statistic:
             half the noise.
         sigma: The standard deviation of noise wanted on its value, in the units of the value, where
             that is a matter of the noise alone; without one the budget decides.
+        where: Which rows it is about, as a formula such as "age >= 65 and ward in ('A', 'B')";
+            without one all. Of a person with many rows those that it is about are bounded.
 
     Raises:
         PlanError: something that privacy needs is not declared, or cannot be used.
@@ -116,10 +120,14 @@ class Statistic:
     expected_n: int | None = None
     weight: float = 1.0
     sigma: float | None = None
+    where: str = ""
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
         plain_text("name", self.name, MOST_TEXT, empty=True)
+        if self.where != "":
+            tree = parsed(self.where, f"where of {self.name or self.kind!r}")
+            object.__setattr__(self, "where", written(tree))
         object.__setattr__(self, "group_by", keys_of(self.group_by, self.kind))
         if not self.name:
             object.__setattr__(self, "name", self._usual_name())
@@ -142,7 +150,8 @@ class Statistic:
     def _usual_name(self) -> str:
         by = ", ".join(key.column for key in self.group_by)
         about = f"{self.kind} of {self.column}" if self.column else self.kind
-        return f"{about} by {by}" if by else about
+        grouped = f"{about} by {by}" if by else about
+        return shortened(f"{grouped} where {self.where}") if self.where else grouped
 
     def _check_groups(self) -> None:
         columns = [key.column for key in self.group_by]
@@ -200,10 +209,10 @@ class Statistic:
     def _check_number_of_values(self) -> None:
         if self.public_n is not None:
             positive_integer("public_n", self.public_n)
-            if self.kind not in RATIOS or self.group_by:
+            if self.kind not in RATIOS or self.group_by or self.where:
                 raise PlanError(
                     f"{self.name!r} cannot use public_n: it is the number of values of an "
-                    "ungrouped mean or variance."
+                    "ungrouped mean or variance, of all rows."
                 )
         if self.expected_n is not None:
             positive_integer("expected_n", self.expected_n)
@@ -212,6 +221,11 @@ class Statistic:
                     f"{self.name!r} cannot use expected_n: it is for means and variances without "
                     "public_n."
                 )
+
+    @cached_property
+    def condition(self) -> Formula | None:
+        """The rows that it is about, as a formula; None for all."""
+        return parsed(self.where, f"where of {self.name!r}") if self.where else None
 
     @property
     def is_shifted_sum(self) -> bool:
@@ -233,6 +247,8 @@ class Statistic:
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "group_by"}
         if self.expected_n is None:  # so a plan keeps the hash that it had before there was one
             del plain["expected_n"]
+        if not self.where:
+            del plain["where"]
         return {**plain, "group_by": [key.describe() for key in self.group_by]}
 
 

@@ -57,13 +57,15 @@ def _touches(check: Answer, asked: Statistic) -> bool:
     if check.values is not None:
         bounded = (check.values.column, check.values.lower, check.values.upper)
         return (asked.column, asked.lower, asked.upper) == bounded
+    if check.where is not None and check.where != asked.condition:
+        return False
     if check.group_by and check.measure == "left out":
-        return asked.group_by == check.group_by
+        return (asked.group_by, asked.condition) == (check.group_by, check.where)
     if check.group_by:  # a row with another key there; of complete keys it counts nowhere
         is_complete = any(key.complete for key in check.group_by)
         return is_complete or set(check.group_by) <= set(asked.group_by)
     # Who has too many rows is one person all the same.
-    return asked.kind != "persons" or bool(asked.group_by)
+    return asked.condition == check.where and (asked.kind != "persons" or bool(asked.group_by))
 
 
 def cautions(plan: Plan, rows: Sequence[ReleasedRow]) -> tuple[Caution, ...]:
