@@ -3,6 +3,7 @@ there is none."""
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -129,6 +130,6 @@ def postgres():
         yield connected
         connected.disconnect()
     finally:
-        server.terminate()
+        server.send_signal(signal.SIGINT)  # at once: a failure leaves a client
         server.wait(_PATIENCE)
         shutil.rmtree(home, ignore_errors=True)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from leastnoise.errors import PlanError
-from leastnoise.releases.plan.formula import Name, names_of, typed
+from leastnoise.releases.plan.formula import Name, condition, names_of, typed
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.source import MOST_TEXT
@@ -46,7 +46,9 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
 
 def _readings(plan: Plan) -> tuple[Name, ...]:
     """The columns of all formulas, each with the kind that it is read as."""
-    trees = [typed(formula, plan.kinds, "a formula")[0] for formula in plan.all_formulas]
+    derived = [typed(one, plan.kinds, f"[derive] {name}")[0] for name, one in plan.formulas.items()]
+    conditions = [condition(one, plan.kinds, "where") for one in plan.conditions]
+    trees = (*derived, *conditions)
     return tuple(dict.fromkeys(name for tree in trees for name in names_of(tree)))
 
 

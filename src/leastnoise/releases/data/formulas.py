@@ -6,7 +6,7 @@ infinities, nulls and zeros. So each operand is made tame first: what is not fin
 10^150 is missing, what is nearer to zero than 10^-150 is zero, and a division by zero is missing.
 Then products and quotients are within 10^±300, where all of them compute alike.
 
-**Days** and times are numbers too: see `calendar`.
+**Days** and times are those of `calendar`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import reduce
 from typing import Any
 
@@ -31,7 +31,7 @@ from leastnoise.releases.plan.formula import (
     condition,
     typed,
 )
-from leastnoise.releases.plan.keys import BLANKS, day_number
+from leastnoise.releases.plan.keys import BLANKS
 from leastnoise.releases.plan.plan import Plan
 
 _LARGEST, _LEAST = "1e150", "1e-150"
@@ -56,7 +56,7 @@ def counted_rows(plan: Plan, table: Table) -> Any:
     found = table
     for name, formula in plan.formulas.items():
         known, kind = typed(formula, plan.kinds, f"[derive] {name}")
-        column = _Compiler(ibis, found).of(known)
+        column = compiled(ibis, found, known)
         column = sql.text(ibis, found, column) if kind == "text" else column
         found = replace(found, expression=found.expression.mutate(**{name: column}))
     rows = found.expression
@@ -66,7 +66,12 @@ def counted_rows(plan: Plan, table: Table) -> Any:
 def holds(ibis: Any, plan: Plan, table: Table, formula: Formula) -> Any:
     """Whether a condition is true of a row, neither false nor unknown."""
     known = condition(formula, plan.kinds, "where")
-    return ibis.coalesce(_Compiler(ibis, table).of(known), ibis.literal(False))
+    return ibis.coalesce(compiled(ibis, table, known), ibis.literal(False))
+
+
+def compiled(ibis: Any, table: Table, formula: Formula) -> Any:
+    """A formula whose kinds are known, as an expression over the rows of a table."""
+    return _Compiler(ibis, table).of(formula)
 
 
 class _Compiler:
@@ -87,10 +92,8 @@ class _Compiler:
             return self.ibis.literal(value)
         if isinstance(value, str):
             return sql.comparable(self.ibis, self.table, self.ibis.literal(value))
-        if isinstance(value, datetime):
-            return self.number(int(value.replace(tzinfo=UTC).timestamp()))
         if isinstance(value, date):
-            return self.number(day_number(value))
+            return self.ibis.literal(value)
         return self.number(value)
 
     def number(self, value: float) -> Any:
@@ -137,7 +140,7 @@ class _Compiler:
         return calendar.day(self.ibis, self.table, column)
 
     def times(self, column: str) -> Any:
-        return calendar.second(self.ibis, self.table, column)
+        return calendar.time(self.ibis, self.table, column)
 
     # Operators
 
@@ -150,6 +153,8 @@ class _Compiler:
         found = [self.of(part) for part in parts]
         if name in _COMPARED:
             return _COMPARED[name](*found)
+        if name == "-" and found[0].type().is_date():
+            return calendar.days_between(self.ibis, *found)
         if name in _ARITHMETIC:
             return self.tame(_ARITHMETIC[name](*found))
         simple: dict[str, Callable[..., Any]] = {
@@ -164,10 +169,11 @@ class _Compiler:
             "max": lambda *all_: self.extreme(self.ibis.greatest, all_),
             "coalesce": self.ibis.coalesce,
             "weekday": lambda x: calendar.weekday(self.ibis, x),
+            "year": lambda x: x.year().cast("float64"),
+            "quarter": lambda x: x.quarter().cast("float64"),
+            "month": lambda x: x.month().cast("float64"),
         }
-        if name in simple:
-            return simple[name](*found)
-        return calendar.of_a_day(self.ibis, name, found[0])
+        return simple[name](*found)
 
     def quotient(self, x: Any, y: Any) -> Any:
         divisor = (y == self.number(0)).ifelse(self.ibis.null("float64"), y)

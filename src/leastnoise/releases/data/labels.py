@@ -37,8 +37,11 @@ def _bins(ibis: Any, table: Table, key: Key) -> list[tuple[Any, Any]]:
         numbered = enumerate(key.labels, start=1)
         return [(weekday == sql.constant(ibis, str(n)), ibis.literal(day)) for n, day in numbered]
     of_days = key.is_of_days
-    x = calendar.day(ibis, table, key.column) if of_days else sql.number(ibis, table, key.column)
-    edges = [sql.constant(ibis, repr(edge)) for edge in key.edge_numbers]
+    if of_days:
+        x, edges = calendar.day(ibis, table, key.column), [ibis.literal(day) for day in key.edges]
+    else:
+        x = sql.number(ibis, table, key.column)
+        edges = [sql.constant(ibis, repr(edge)) for edge in key.edges]
     last = len(edges) - 2
     cases = []
     for i, label in enumerate(key.labels):

@@ -368,15 +368,15 @@ def written(formula: Formula) -> str:
     if operator == "case":
         return _written_case(parts)
     level = _level(formula)
-    # A chain is read from the left; comparisons are of sums, and are no part of one.
-    first = _SUM if level == _COMPARISON else level
-    inside = [_within(part, first if i == 0 else first + 1) for i, part in enumerate(formula.parts)]
+    # A chain is read from the left; comparisons are of sums, and there is no chain of them.
+    first, others = (_SUM, _SUM) if level == _COMPARISON else (level, level + 1)
+    inside = [_within(part, others if i else first) for i, part in enumerate(formula.parts)]
     if operator == "not":
         return f"not {inside[0]}"
     if operator == "missing":
         return f"{inside[0]} is missing"
     if operator == "between":
-        return f"{inside[0]} between {_within(formula.parts[1], _SUM)} and {inside[2]}"
+        return f"{inside[0]} between {inside[1]} and {inside[2]}"
     if operator == "in":
         return f"{inside[0]} in ({', '.join(parts[1:])})"
     return f" {operator} ".join(inside)

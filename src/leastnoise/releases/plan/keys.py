@@ -79,7 +79,7 @@ class Key:
         edges = self.edges
         if not self.is_of_days:
             edges = tuple(real_number("edges", edge) for edge in edges)
-        rising = all(a < b for a, b in pairwise(self.edge_numbers))
+        rising = all(a < b for a, b in pairwise(_places(edges)))
         if len(edges) < 2 or not rising:
             expected = "to be at least two rising numbers, or days"
             raise InvalidParameterError("edges", [str(edge) for edge in edges], expected)
@@ -115,13 +115,6 @@ class Key:
     def is_of_days(self) -> bool:
         """Whether its column is read as days."""
         return bool(self.by) or (bool(self.edges) and all(_is_day(edge) for edge in self.edges))
-
-    @property
-    def edge_numbers(self) -> tuple[float, ...]:
-        """The edges as numbers; of days those since 1970-01-01."""
-        return tuple(
-            float(day_number(edge)) if isinstance(edge, date) else edge for edge in self.edges
-        )
 
     def _check_values(self) -> None:
         name = f"key of {self.column!r}"
@@ -283,9 +276,8 @@ def _periods_of(column: str, declared: Mapping[str, Any]) -> Key:
 # Days
 
 
-def day_number(value: date) -> int:
-    """Days since 1970-01-01."""
-    return value.toordinal() - date(1970, 1, 1).toordinal()
+def _places(edges: Sequence[Any]) -> list[float]:
+    return [edge.toordinal() if isinstance(edge, date) else edge for edge in edges]
 
 
 def _is_day(value: Any) -> bool:

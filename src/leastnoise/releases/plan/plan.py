@@ -337,15 +337,15 @@ class Plan:
         for statistic in self.statistics:
             named += [key.column for key in statistic.group_by]
             named += [] if statistic.column is None else [statistic.column]
-        for formula in self.all_formulas:
+        for formula in (*self.formulas.values(), *self.conditions):
             named += columns_of(formula)
         return tuple(name for name in dict.fromkeys(named) if name not in self.derive)
 
     @property
-    def all_formulas(self) -> tuple[Formula, ...]:
-        """Every formula of the plan."""
-        conditions = (self.condition, *(statistic.condition for statistic in self.statistics))
-        return (*self.formulas.values(), *(one for one in conditions if one is not None))
+    def conditions(self) -> tuple[Formula, ...]:
+        """Every condition on rows, of the plan and of its statistics."""
+        found = (self.condition, *(statistic.condition for statistic in self.statistics))
+        return tuple(one for one in found if one is not None)
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain JSON data, without passwords and without data."""
