@@ -99,8 +99,10 @@ def pair(rng, unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("where", ["", "age >= 18 or age is missing"])
-@pytest.mark.parametrize("pairs", [4, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "where", [pytest.param("", marks=pytest.mark.long), "age >= 18 or age is missing"]
+)
+@pytest.mark.parametrize("pairs", [3, pytest.param(40, marks=pytest.mark.long)])
 def test_no_person_moves_an_answer_by_more_than_its_sensitivity(unit, where, pairs):
     asked = STATISTICS[1:] if unit == "replaced rows" and not where else STATISTICS
     plan = plan_of(asked, where=where, **UNITS[unit])
@@ -178,7 +180,9 @@ def test_the_released_numbers_are_those_of_the_rows_that_have_the_condition():
         ("count", ""): len(rows),
         ("count where age >= 65", ""): sum((age(one) or 0) >= 65 for one in rows),
         ("grown up in A", ""): sum(one["ward"] == "A" and (age(one) or 0) >= 18 for one in rows),
-        ("known", "ward = A"): sum(one["ward"] == "A" and age(one) is not None for one in rows),
+        ("known", "ward = A"): sum(
+            one["ward"] == "A" and one["age"] is not None for one in rows
+        ),  # text is there, number or not
         ("count by admitted", "admitted = 2025-02"): sum(
             one["admitted"] is not None and one["admitted"].strftime("%Y-%m") == "2025-02"
             for one in rows
