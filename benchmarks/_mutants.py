@@ -470,7 +470,7 @@ MUTANTS: list[Mutant] = [
             "rows with other keys count as persons",
         ),
         (
-            "is_one_sided or 2 * limit.groups <= every,",
+            "is_added or 2 * limit.groups <= every,",
             "True,",
             "who is replaced leaves all groups and enters that of other keys for nothing",
         ),

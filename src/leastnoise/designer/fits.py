@@ -31,7 +31,7 @@ from leastnoise.designer.rivals import rivals
 from leastnoise.designer.search import attempted, best_at
 from leastnoise.errors import DesignError
 from leastnoise.lattice.shells import Floats
-from leastnoise.laws.correlated import SharedNoise, best_shares
+from leastnoise.laws.correlated import best_shares
 from leastnoise.sampling.lattice import TIE_PARTS
 
 _MARGIN = 1.0 + 2.0**-40  # of a scale, so that rounding it leaves no change beyond the ranges
@@ -178,24 +178,8 @@ def _shared(
 ) -> Fit:
     """Correlated sphere and normal noise, of which the answers take shares."""
     parts = best_shares(each, alpha.tolist(), space.touched_of(plain.batch))
-    ranges = tuple(
-        (_outwards(low / scale, -1.0), _outwards(high / scale, 1.0))
-        for (low, high), scale in zip(each, parts.scales, strict=True)
-    )
-    asked = replace(plain, changes=OneSided(space.touched, ranges), parts=parts)
-    return Fit(asked, parts.scales, _spread(alpha, _stds_of(parts)))
-
-
-def _stds_of(parts: SharedNoise) -> list[float]:
-    """In sensitivities, where the answer with the most noise has 1 of its scale."""
-    g = np.array(parts.shares)
-    a = 2.0 * parts.common + parts.common**2 * float(np.sum(g**2))
-    stds = np.sqrt((1.0 + a * g**2) / (1.0 + a * float(np.max(g**2))))
-    return list(np.array(parts.scales) * stds)
-
-
-def _outwards(end: float, way: float) -> float:
-    return end if end == 0.0 else math.nextafter(end, way * math.inf)
+    asked = replace(plain, changes=parts.changes(each, space.touched), parts=parts)
+    return Fit(asked, parts.scales, parts.spread(alpha.tolist()))
 
 
 def _of_length(plain: Request, space: Box, alpha: Floats) -> list[Fit]:

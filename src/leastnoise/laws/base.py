@@ -141,6 +141,30 @@ class Noise(ABC):
             self.std * math.sqrt((1.0 + tie * tie) / (1.0 + widest * widest)) for tie in self.ties
         )
 
+    @property
+    def covariance(self) -> Floats:
+        """The covariance matrix of the noise on the answers of one draw."""
+        d = self.dimension
+        if self.ties is not None:
+            ties = np.array(self.ties)
+            alone = self.variance / (1.0 + float(np.max(ties**2)))
+            return np.asarray(alone * (np.eye(d) + np.outer(ties, ties)))
+        together = np.full((d, d), self.correlation)
+        np.fill_diagonal(together, 1.0)
+        return self.variance * together
+
+    def of_answer(self, answer: int) -> Noise:
+        """A law whose `pdf`, `cdf`, `ccdf`, `quantile` and `interval` are those of the noise on one
+        answer: the law itself where all answers are alike.
+
+        Args:
+            answer: Its place in a draw.
+
+        Returns:
+            A law to describe that answer by, not to draw from.
+        """
+        return self
+
     def variance_of(self, coefficients: ArrayLike) -> float:
         """The variance of a linear combination of the noise on the answers of one draw.
 

@@ -136,8 +136,13 @@ class CorrelatedNoise(Noise):
     @cached_property
     def one_answer(self) -> Noise:
         """The law of the noise on one answer, as the marginal of a plain law."""
-        largest = 1.0 if self.shares is None else max(abs(one) for one in self.shares)
-        wide = self.scale * math.sqrt(1.0 + float(self.shared) * largest**2)
+        return self._marginal(1.0 if self.shares is None else max(map(abs, self.shares)))
+
+    def of_answer(self, answer: int) -> Noise:
+        return self.one_answer if self.shares is None else self._marginal(self.shares[answer])
+
+    def _marginal(self, share: float) -> Noise:
+        wide = self.scale * math.sqrt(1.0 + float(self.shared) * share**2)
         if self.core == "sphere":
             return BallNoise(wide, self.dimension, self.step, self.domain)
         return GaussianNoise(wide) if self.domain == "real" else RoundedNormal(wide)
@@ -457,6 +462,33 @@ class SharedNoise:
     common: float
     shares: tuple[float, ...]
 
+    @property
+    def stds(self) -> tuple[float, ...]:
+        """Standard deviation of the noise on each answer, in sensitivities, where the answer with
+        the most noise has 1 of its scale."""
+        g = np.array(self.shares)
+        a = 2.0 * self.common + self.common**2 * float(np.sum(g**2))
+        stds = np.sqrt((1.0 + a * g**2) / (1.0 + a * float(np.max(g**2))))
+        return tuple((np.array(self.scales) * stds).tolist())
+
+    def spread(self, weights: Sequence[float] | None = None) -> float:
+        """The root of the weighted mean square of these."""
+        alpha = (1.0,) * len(self.scales) if weights is None else weights
+        whole = math.fsum(one * std**2 for one, std in zip(alpha, self.stds, strict=True))
+        return math.sqrt(whole / math.fsum(alpha))
+
+    def changes(self, ranges: Sequence[tuple[float, float]], touched: int | None) -> OneSided:
+        """The changes of the answers once they are divided by their scales, rounded outwards."""
+        scaled = tuple(
+            (_outwards(low / scale, -1.0), _outwards(high / scale, 1.0))
+            for (low, high), scale in zip(ranges, self.scales, strict=True)
+        )
+        return OneSided(touched, scaled)
+
+
+def _outwards(end: float, way: float) -> float:
+    return end if end == 0.0 else math.nextafter(end, way * math.inf)
+
 
 def best_shares(
     ranges: Sequence[tuple[float, float]], weights: Sequence[float], touched: int
@@ -521,13 +553,39 @@ def shared(
     return replace(law, scale=sigma / law.std)
 
 
-def gaussian_reach(answers: int, changes: Changes) -> float:
+def gaussian_reach(
+    answers: int, changes: Changes, weights: Sequence[float] | None = None
+) -> float:
     """The squared length of the worst change in units of the standard deviation of an answer, with
-    the best normal noise for the space: μ² = this/σ² of one draw."""
+    the best normal noise for the space: μ² = this/σ² of one draw. Where answers have unequal ranges
+    or weights, σ is the root of the weighted mean square of their standard deviations."""
+    parts = gaussian_parts(answers, changes, weights)
+    if parts is not None:
+        each = float_ranges(changes, answers)
+        law = shared(1.0, parts, core="gaussian")
+        space, spread = parts.changes(each, changes.touched_of(answers)), parts.spread(weights)
+        return float(law.loss(1.0, space).normal_variance or math.nan) * spread**2
     if not changes.is_one_sided:
         return float(changes.squared_length(answers))
     law = correlated(1.0, answers, core="gaussian", changes=changes)
     return float(law.loss(1.0, changes).normal_variance or math.nan)
+
+
+def gaussian_parts(
+    answers: int, changes: Changes, weights: Sequence[float] | None
+) -> SharedNoise | None:
+    """Scales and shares of the best normal noise; None where all answers are alike."""
+    has_ranges = isinstance(changes, OneSided) and changes.ranges is not None
+    if answers == 1 or not (has_ranges or weights) or changes.ranges_of(answers) is None:
+        return None
+    alpha = (1.0,) * answers if weights is None else weights
+    return best_shares(float_ranges(changes, answers), alpha, changes.touched_of(answers))
+
+
+def float_ranges(changes: Changes, answers: int) -> tuple[tuple[float, float], ...]:
+    """The range of each answer; its ends were floats."""
+    each = changes.range_of_each(answers) or ()
+    return tuple((float(low), float(high)) for low, high in each)
 
 
 def _least(g: Callable[[float], float], low: float, high: float, thirds: int = 100) -> float:
