@@ -132,7 +132,9 @@ def _of_ranges(plain: Request, space: OneSided, alpha: Floats) -> list[Fit]:
     is_whole = plain.domain == "integer"  # whole numbers are not scaled
     reach = (1.0,) * d if is_whole else tuple(max(-low, high) for low, high in each)
     found = [_scaled(plain, equal, reach, alpha)]
-    if d > 1 and not is_whole:
+    if d > 1 and is_whole:
+        found.append(_whole_shared(plain, space, each, alpha))
+    elif d > 1:
         found += [] if is_one_way else _lifted(plain, each, alpha)
         found.append(_shared(plain, space, each, alpha))
     return found
@@ -179,7 +181,21 @@ def _shared(
     """Correlated sphere and normal noise, of which the answers take shares."""
     parts = best_shares(each, alpha.tolist(), space.touched_of(plain.batch))
     asked = replace(plain, changes=parts.changes(each, space.touched), parts=parts)
-    return Fit(asked, parts.scales, parts.spread(alpha.tolist()))
+    return Fit(asked, parts.scales, parts.spread)
+
+
+def _whole_shared(
+    plain: Request, space: OneSided, each: Sequence[tuple[float, float]], alpha: Floats
+) -> Fit:
+    """The same for whole numbers, which are not divided: the noise is multiplied instead, and
+    rounded. Their changes are whole, so ranges are rounded outwards."""
+    s = Fraction(plain.sensitivity)
+    whole = [
+        (float(math.floor(Fraction(low) * s) / s), float(math.ceil(Fraction(high) * s) / s))
+        for low, high in each
+    ]
+    parts = best_shares(whole, alpha.tolist(), space.touched_of(plain.batch))
+    return Fit(replace(plain, changes=space, parts=parts), (1.0,) * plain.batch, 1.0)
 
 
 def _of_length(plain: Request, space: Box, alpha: Floats) -> list[Fit]:

@@ -125,8 +125,8 @@ class Noise(ABC):
 
     @property
     def ties(self) -> tuple[float, ...] | None:
-        """τ of noise whose answers are not alike, with a covariance in proportion to I + ττᵀ; None
-        where all are alike."""
+        """τ of noise whose answers are not alike: two have the correlation ττ′/√((1 + τ²)(1 + τ′²)),
+        before they are rounded to whole numbers; None where all are alike."""
         return None
 
     @property
@@ -183,9 +183,7 @@ class Noise(ABC):
                 "coefficients", coefficients, f"to be {self.dimension} numbers, one for each answer"
             )
         if self.ties is not None:
-            ties = np.array(self.ties)
-            alone = self.variance / (1.0 + float(np.max(ties**2)))
-            return alone * (float(np.sum(each**2)) + float(ties @ each) ** 2)
+            return float(each @ self.covariance @ each)
         apart, together = float(np.sum(each**2)), float(np.sum(each)) ** 2
         return self.variance * ((1.0 - self.correlation) * apart + self.correlation * together)
 

@@ -319,7 +319,7 @@ def _gaussian(spec: LawSpec, sigma: float, delta: float) -> DesignedLaw:
     d, space, uses = spec.batch, spec.changes, spec.uses
     parts = gaussian_parts(d, space, spec.weights)
     if parts is not None:
-        law = shared(sigma / parts.spread(spec.weights), parts, core="gaussian")
+        law = shared(sigma / parts.spread, parts, core="gaussian")
         changes = parts.changes(float_ranges(space, d), space.touched_of(d))
         return DesignedLaw(law, uses, "correlated Gaussian", delta, changes, parts.scales)
     if d > 1 and space.is_one_sided:
