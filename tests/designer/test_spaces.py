@@ -124,7 +124,6 @@ def test_a_length_of_changes_is_served_by_the_sphere():
         ({"weights": [1.0] * 4}, InvalidParameterError, "batch=5"),
         ({"weights": [1.0, 1.0, 1.0, 1.0, 0.0]}, InvalidParameterError, r"weights\[4\]"),
         ({"weights": [1.0, 1.0, 1.0, 1.0, 1e13]}, InvalidParameterError, "factor of at most"),
-        ({"weights": [1, 1, 1, 1, 2], "domain": "integer"}, InvalidParameterError, "not scaled"),
         ({"weights": [1, 1, 1, 1, 2], "cost": absolute()}, InvalidParameterError, "square"),
         ({"weights": [1, 1, 1, 1, 2], "objective": "renyi"}, InvalidParameterError, "tight"),
         ({"changes": MIXED, "cost": absolute()}, InvalidParameterError, "square"),

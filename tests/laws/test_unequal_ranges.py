@@ -267,7 +267,11 @@ def test_draws_with_shares_have_their_covariance_and_are_exact():
     [
         ((1.0, 0.5), {}, "one for each of the 3"),
         ((1.0, 0.5, 1.5), {}, "shares"),
-        ((1.0, 0.5, 0.5), {"domain": "integer"}, "left out"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0, 2.0)}, "widths"),  # on the real line
+        (None, {"widths": (1.0, 1.0, 2.0), "domain": "integer"}, "widths"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0), "domain": "integer"}, "number of widths"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0, 0.0), "domain": "integer"}, r"widths\[2\]"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0, 0.01), "domain": "integer"}, "at least 1"),
     ],
 )
 def test_other_shares_are_refused(shares, more, words):

@@ -121,7 +121,10 @@ def fits_of(request: Request) -> list[Fit]:
     if isinstance(space, OneSided):
         return _of_ranges(plain, space, alpha)
     box = Box(space.touched_of(d))
-    return [_scaled(plain, box, (1.0,) * d, alpha), *_of_length(plain, box, alpha)]
+    found = [_scaled(plain, box, (1.0,) * d, alpha), *_of_length(plain, box, alpha)]
+    if d > 1 and plain.domain == "integer":
+        found.append(_whole_shared(plain, box.fitted(d), ((-1.0, 1.0),) * d, alpha))
+    return found
 
 
 def _of_ranges(plain: Request, space: OneSided, alpha: Floats) -> list[Fit]:
@@ -185,7 +188,7 @@ def _shared(
 
 
 def _whole_shared(
-    plain: Request, space: OneSided, each: Sequence[tuple[float, float]], alpha: Floats
+    plain: Request, space: Changes, each: Sequence[tuple[float, float]], alpha: Floats
 ) -> Fit:
     """The same for whole numbers, which are not divided: the noise is multiplied instead, and
     rounded. Their changes are whole, so ranges are rounded outwards."""

@@ -125,8 +125,8 @@ class Noise(ABC):
 
     @property
     def ties(self) -> tuple[float, ...] | None:
-        """τ of noise whose answers are not alike: two have the correlation ττ′/√((1 + τ²)(1 + τ′²)),
-        before they are rounded to whole numbers; None where all are alike."""
+        """τ of noise whose answers are not alike: two have the correlation ττ′/√((1 + τ²)(1 +
+        τ′²)), before they are rounded to whole numbers; None where all are alike."""
         return None
 
     @property

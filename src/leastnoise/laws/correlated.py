@@ -19,9 +19,9 @@ j + 1 at x = 1/(2j + 1), and g = j(1 − jx)(1 − (d−1)x)/(1 − dx) in betwe
 **Unequal ranges.** Answers that move by ranges of their own are scaled, and take shares g_i of what
 is common: M = I + β·ggᵀ, so that Σ = I + a·ggᵀ with a = 2β + β²‖g‖², and vᵀΣ⁻¹v = ‖v‖² −
 x·(g·v)², x = a/(1 + a‖g‖²). `longest_change` has the largest of it; `best_shares` chooses the
-scales and shares (docs/mathematics.md#unequal-ranges). Whole numbers are not scaled: there the noise
-of an answer is multiplied by a width w_i of its own, and rounded. q + ⌊w(MZ) + ½⌋ is a function of
-q/w + MZ, so the distance is the largest vᵀΣ⁻¹v over the v_i/w_i, v whole.
+scales and shares (docs/mathematics.md#unequal-ranges). Whole numbers are not scaled: there the
+noise of an answer is multiplied by a width w_i of its own, and rounded. q_i + ⌊w_i(MZ)_i + ½⌋ is a
+function of q_i/w_i + (MZ)_i, so the distance is the largest vᵀΣ⁻¹v over the v_i/w_i, v whole.
 """
 
 from __future__ import annotations
@@ -455,7 +455,7 @@ def _one_each(name: str, given: Sequence[float], answers: int) -> tuple[float, .
 def _checked_widths(law: CorrelatedNoise) -> tuple[float, ...]:
     """The widths as floats: as many as answers, positive, and of whole numbers with shares."""
     if law.domain != "integer" or law.shares is None:
-        expected = 'to be left out without shares, and on the real line: whole numbers have them'
+        expected = "to be left out without shares, and on the real line: whole numbers have them"
         raise InvalidParameterError("widths", law.widths, expected)
     found = _one_each("widths", law.widths or (), law.dimension)
     return tuple(positive(f"widths[{index}]", one) for index, one in enumerate(found))
@@ -521,13 +521,13 @@ class SharedNoise:
         scales: Of each answer, in sensitivities.
         common: β.
         shares: g.
-        weights: Of the squared errors that they make small.
+        weights: Of the squared errors that they make small; None for all the same.
     """
 
     scales: tuple[float, ...]
     common: float
     shares: tuple[float, ...]
-    weights: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
 
     @property
     def stds(self) -> tuple[float, ...]:
@@ -545,8 +545,9 @@ class SharedNoise:
 
     def error(self, stds: Sequence[float]) -> float:
         """The root of the weighted mean square of standard deviations."""
-        whole = math.fsum(one * std**2 for one, std in zip(self.weights, stds, strict=True))
-        return math.sqrt(whole / math.fsum(self.weights))
+        alpha = (1.0,) * len(self.scales) if self.weights is None else self.weights
+        whole = math.fsum(one * std**2 for one, std in zip(alpha, stds, strict=True))
+        return math.sqrt(whole / math.fsum(alpha))
 
     def changes(self, ranges: Sequence[tuple[float, float]], touched: int | None) -> OneSided:
         """The changes of the answers once they are divided by their scales, rounded outwards."""
@@ -648,9 +649,7 @@ def _whole_shared(sigma: float, parts: SharedNoise, core: Core) -> CorrelatedNoi
     return law
 
 
-def gaussian_reach(
-    answers: int, changes: Changes, weights: Sequence[float] | None = None
-) -> float:
+def gaussian_reach(answers: int, changes: Changes, weights: Sequence[float] | None = None) -> float:
     """The squared length of the worst change in units of the standard deviation of an answer, with
     the best normal noise for the space: μ² = this/σ² of one draw. Where answers have unequal ranges
     or weights, σ is the root of the weighted mean square of their standard deviations."""

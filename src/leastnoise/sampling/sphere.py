@@ -21,8 +21,8 @@ absolute error below 2^−47.3 (the angle itself 2^−48.7), so a normal one bel
 and √χ² one below 2^−43.4 + 2^−47·√χ². Together, for √χ² ≤ √(d+1) + 12, |Z̃ − Z/pitch| ≤
 (b/pitch)·(√(d+1) + 16)·2^−42, and twice that is used. A common part adds β·d times as much, and
 β·d²·2^−52 of the largest |Z̃|, at most 9.5·(b/pitch)·√χ², for the rounding of the sum. With shares
-it is β·g_l·Σ g·Z, |g| ≤ 1, so no more; two roundings more for each term are counted. Widths multiply
-all of it by the largest of them, and add one rounding of each product.
+it is β·g_l·Σ g·Z, |g| ≤ 1, so no more; two roundings more for each term are counted. Widths
+multiply all of it by the largest of them, and add one rounding of each product.
 Exceptions (√χ² larger: probability below e^−72; the first 64 bits of a U all equal: 2^−63) go to
 decimal arithmetic at once.
 

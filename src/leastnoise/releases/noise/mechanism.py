@@ -152,8 +152,11 @@ class Mechanism:
         """What each entry is divided by beside its sensitivity: 1 but for answers of unequal ranges
         or weights that share a draw."""
         return {
-            entry: 1.0 if self.draws[d].scales is None else self.draws[d].scales[at]
-            for entry, (d, at) in self.place_of.items()
+            entry: scale
+            for draw in self.draws
+            for entry, scale in zip(
+                draw.entries, draw.scales or (1.0,) * len(draw.entries), strict=True
+            )
         }
 
 

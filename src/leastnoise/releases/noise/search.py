@@ -37,6 +37,7 @@ from leastnoise.laws.correlated import (
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.releases.noise.layout import APART, LARGEST, SMALLEST, LawSpec, NoiseLayout
 
+_WORTH_FRACTIONS = 0.01  # of the noise on whole numbers, for which they get noise of the real line
 _GAUSSIAN_CLOSE = 1e-9  # of ε, how close Gaussian noise comes to it
 CLOSE = 1e-3  # how far below the budget a search over several laws may stop
 ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
@@ -146,7 +147,7 @@ def _needed(specs: Sequence[LawSpec], found: ScaledLaws) -> float:
     """What layouts are compared by: their scale, and of answers of unequal weights w in one draw no
     w·σ that is beyond it by more than a few per cent: weights are there to be kept."""
     most = [
-        weight**0.25 * std / _SHORTLIST
+        math.sqrt(math.sqrt(weight)) * std / _SHORTLIST
         for spec, law in zip(specs, found.laws, strict=True)
         for weight, std in zip(spec.weights or (), law.stds(spec.batch), strict=False)
     ]
@@ -378,14 +379,22 @@ def designed(
     # On the integers very small noise may not exist; the real line then serves counts too.
     domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
     failure = ""
+    best: tuple[float, DesignedLaw] | None = None
     for domain in domains:
+        if best is not None and not _may_gain_on_the_line(spec):
+            break
         try:
-            found, _ = _designed_on(domain, spec, delta, epsilon=epsilon, sigma=sigma)
-            # Where several laws are composed ε may jump at a tiny change of one: the search must
-            # see the laws that are sampled.
-            return found if sigma is None else replace(found, noise=found.sampled())
+            found, cost = _designed_on(domain, spec, delta, epsilon=epsilon, sigma=sigma)
         except _FAILURES as error:
             failure = str(error)
+            continue
+        needed = cost if epsilon is None else found.spread(spec.batch, spec.weights)
+        if best is None or needed < best[0] * (1.0 - _WORTH_FRACTIONS):
+            best = needed, found
+    if best is not None:
+        # Where several laws are composed ε may jump at a tiny change of one: the search must see
+        # the laws that are sampled.
+        return best[1] if sigma is None else replace(best[1], noise=best[1].sampled())
     # More may be allowed than the least noise that can be designed needs: then that is it.
     for domain in domains if epsilon is not None else ():
         try:
@@ -395,6 +404,13 @@ def designed(
         if epsilon is not None and cost <= epsilon:
             return found
     raise DesignError(failure)
+
+
+def _may_gain_on_the_line(spec: LawSpec) -> bool:
+    """Whether some whole answers only rise and others do not: the hidden count with ties, which is
+    the best for few of them, is a law of the real line."""
+    ranges = spec.changes.ranges_of(spec.batch) if spec.changes.is_one_sided else None
+    return ranges is not None and any(low < 0 for low, _ in ranges)
 
 
 def _designed_on(
