@@ -133,14 +133,19 @@ def _of_ranges(plain: Request, space: OneSided, alpha: Floats) -> list[Fit]:
     is_one_way = all(low >= 0.0 for low, _ in each) or all(high <= 0.0 for _, high in each)
     equal = OneSided(space.touched) if is_one_way and d > 1 else Box(space.touched)
     is_whole = plain.domain == "integer"  # whole numbers are not scaled
-    reach = (1.0,) * d if is_whole else tuple(max(-low, high) for low, high in each)
+    reach = (1.0,) * d if is_whole else _reach(each)
     found = [_scaled(plain, equal, reach, alpha)]
-    if d > 1 and is_whole:
-        found.append(_whole_shared(plain, space, each, alpha))
-    elif d > 1:
-        found += [] if is_one_way else _lifted(plain, each, alpha)
-        found.append(_shared(plain, space, each, alpha))
-    return found
+    if d == 1:
+        return found
+    if is_whole:
+        return [*found, _whole_shared(plain, space, each, alpha)]
+    lifted = [] if is_one_way else _lifted(plain, each, alpha)
+    return [*found, *lifted, _shared(plain, space, each, alpha)]
+
+
+def _reach(each: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """The larger end of each range."""
+    return tuple(max(-low, high) for low, high in each)
 
 
 def _scaled(plain: Request, space: Changes, factors: tuple[float, ...], alpha: Floats) -> Fit:

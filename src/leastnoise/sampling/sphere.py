@@ -252,12 +252,16 @@ def decided(
                 places = _with_common(places, common, shares)
                 error *= 1 + common * layout.dimension
             if widths is not None:
-                places = [p * Fraction(w) for p, w in zip(places, widths, strict=True)]
+                places = _widened(places, widths)
                 error *= Fraction(max(widths))
             floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
             if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
                 return floors
         bits *= 2
+
+
+def _widened(places: Sequence[Fraction], widths: Sequence[float]) -> list[Fraction]:
+    return [place * Fraction(width) for place, width in zip(places, widths, strict=True)]
 
 
 def _with_common(

@@ -4,8 +4,8 @@ The noise of different numbers may be drawn together, and be correlated: their e
 add up. A released number is linear in the noisy answers, but for means and variances of a number
 that is noisy itself, so a combination is a linear form in the noise of each draw. Draws are
 independent; within one any two answers have the same correlation ρ, so a form with the coefficients
-c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the variance is in
-proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were measured, so
+c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the variance is
+in proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were measured, so
 the same holds for them.
 """
 

@@ -107,6 +107,17 @@ class NoiseLayout:
 
 def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
+    made = _ways(asked, asked_jointly)
+    possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
+    distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
+    for layout in possible or [_layout("product", asked)]:
+        known = distinct.get(layout.specs)
+        if known is None or len(layout.checks) < len(known.checks):
+            distinct[layout.specs] = layout
+    return list(distinct.values())
+
+
+def _ways(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
     is_grouped = any(block.group_by for block in asked)
     made = [_layout("joint", asked_jointly)]
     if is_grouped:
@@ -116,13 +127,7 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     if any(spec.weights is not None for layout in made for spec in layout.specs):
         made.append(_layout("joint" + APART, asked_jointly))
         made += [_layout("by group" + APART, asked)] if is_grouped else []
-    possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
-    distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
-    for layout in possible or [_layout("product", asked)]:
-        known = distinct.get(layout.specs)
-        if known is None or len(layout.checks) < len(known.checks):
-            distinct[layout.specs] = layout
-    return list(distinct.values())
+    return made
 
 
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
@@ -148,16 +153,12 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     """
     entries = asked_answers(asked)
     weights, ratios = _wanted(asked, entries)
-    is_apart = name.endswith(APART) or max(weights) >= _MOST_UNEQUAL * min(weights)
     checks = _check_entries(name, asked, entries)
-    classes: dict[tuple[float, float | None], list[int]] = {}
-    for i, entry in enumerate(entries):
-        if not is_checks(asked[entry.block]) and i not in checks:
-            classes.setdefault((weights[i] if is_apart else 0.0, ratios[i]), []).append(i)
+    left = sorted(set(range(len(entries))) - set(checks))
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
-    for (_, ratio), served in classes.items():
-        for seen, draws in _cut(name.removesuffix(APART), asked, entries, served, weights):
+    for ratio, served in _classes(name, left, weights, ratios):
+        for seen, draws in _cut(name, asked, entries, served, weights):
             each = tuple(weights[i] for i in draws[0])
             domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
             changes = _changes(asked, entries, draws)
@@ -169,6 +170,19 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
     return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+
+
+def _classes(
+    name: str, left: Sequence[int], weights: Sequence[float], ratios: Sequence[float | None]
+) -> list[tuple[float | None, list[int]]]:
+    """The entries that may share a draw, with their wanted sigma. No draw serves weights that differ
+    very much."""
+    own = [weights[i] for i in left]
+    is_apart = name.endswith(APART) or max(own) >= _MOST_UNEQUAL * min(own)
+    found: dict[tuple[float, float | None], list[int]] = {}
+    for i in left:
+        found.setdefault((weights[i] if is_apart else 0.0, ratios[i]), []).append(i)
+    return [(ratio, served) for (_, ratio), served in found.items()]
 
 
 def _spec(
@@ -284,21 +298,20 @@ def _cut(
     weights: Sequence[float],
 ) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
     """The entries of one class as draws of one size: how many see one person, and the draws."""
-    if name == "joint":
+    if name.startswith("joint"):
         yield 1, [tuple(members)]
         return
-    for b, block in enumerate(asked):
-        groups: dict[int, list[int]] = {}
-        for i in members:
-            if entries[i].block == b:
-                groups.setdefault(entries[i].group, []).append(i)
-        if name == "by group" and groups:
-            yield block.touched, [tuple(served) for served in groups.values()]
-        elif groups:
-            for weight in dict.fromkeys(weights[i] for i in next(iter(groups.values()))):
-                alike = [[i for i in group if weights[i] == weight] for group in groups.values()]
-                seen = block.touched * len(alike[0])
-                yield seen, [(i,) for group in alike for i in group]
+    groups: dict[int, dict[int, list[int]]] = {}
+    for i in members:
+        groups.setdefault(entries[i].block, {}).setdefault(entries[i].group, []).append(i)
+    for b, found in groups.items():
+        if name.startswith("by group"):
+            yield asked[b].touched, [tuple(served) for served in found.values()]
+            continue
+        first = Counter(weights[i] for i in next(iter(found.values())))
+        for weight, count in first.items():
+            alike = [i for group in found.values() for i in group if weights[i] == weight]
+            yield asked[b].touched * count, [(i,) for i in alike]
 
 
 def in_batches(entries: Sequence[int], size: int) -> list[tuple[int, ...]]:

@@ -378,23 +378,9 @@ def designed(
     """The best law for a spec."""
     # On the integers very small noise may not exist; the real line then serves counts too.
     domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
-    failure = ""
-    best: tuple[float, DesignedLaw] | None = None
-    for domain in domains:
-        if best is not None and not _may_gain_on_the_line(spec):
-            break
-        try:
-            found, cost = _designed_on(domain, spec, delta, epsilon=epsilon, sigma=sigma)
-        except _FAILURES as error:
-            failure = str(error)
-            continue
-        needed = cost if epsilon is None else found.spread(spec.batch, spec.weights)
-        if best is None or needed < best[0] * (1.0 - _WORTH_FRACTIONS):
-            best = needed, found
-    if best is not None:
-        # Where several laws are composed ε may jump at a tiny change of one: the search must see
-        # the laws that are sampled.
-        return best[1] if sigma is None else replace(best[1], noise=best[1].sampled())
+    found, failure = _least_noise_on(domains, spec, delta, epsilon=epsilon, sigma=sigma)
+    if found is not None:
+        return found
     # More may be allowed than the least noise that can be designed needs: then that is it.
     for domain in domains if epsilon is not None else ():
         try:
@@ -404,6 +390,35 @@ def designed(
         if epsilon is not None and cost <= epsilon:
             return found
     raise DesignError(failure)
+
+
+def _least_noise_on(
+    domains: Sequence[Domain],
+    spec: LawSpec,
+    delta: float,
+    *,
+    epsilon: float | None,
+    sigma: float | None,
+) -> tuple[DesignedLaw | None, str]:
+    """The best law on the first of the domains that has one, or where it may gain on the next, on
+    that; None with the reason where there is none."""
+    failure = ""
+    best: tuple[float, DesignedLaw] | None = None
+    for domain in domains:
+        if best is not None and not _may_gain_on_the_line(spec):
+            break
+        try:
+            found, cost = _designed_on(domain, spec, delta, epsilon=epsilon, sigma=sigma)
+            # Where several laws are composed ε may jump at a tiny change of one: the search must
+            # see the laws that are sampled.
+            found = found if sigma is None else replace(found, noise=found.sampled())
+        except _FAILURES as error:
+            failure = str(error)
+            continue
+        needed = cost if epsilon is None else found.spread(spec.batch, spec.weights)
+        if best is None or needed < best[0] * (1.0 - _WORTH_FRACTIONS):
+            best = needed, found
+    return (None if best is None else best[1]), failure
 
 
 def _may_gain_on_the_line(spec: LawSpec) -> bool:
