@@ -175,8 +175,8 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
 def _classes(
     name: str, left: Sequence[int], weights: Sequence[float], ratios: Sequence[float | None]
 ) -> list[tuple[float | None, list[int]]]:
-    """The entries that may share a draw, with their wanted sigma. No draw serves weights that differ
-    very much."""
+    """The entries that may share a draw, with their wanted sigma. No draw serves weights that
+    differ very much."""
     own = [weights[i] for i in left]
     is_apart = name.endswith(APART) or max(own) >= _MOST_UNEQUAL * min(own)
     found: dict[tuple[float, float | None], list[int]] = {}
