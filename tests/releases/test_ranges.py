@@ -2,6 +2,8 @@
 the noise."""
 
 import math
+import random
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -10,23 +12,27 @@ from itertools import product
 import numpy as np
 import pytest
 
-from leastnoise import Box, Euclidean, OneSided, Plan, Statistic, design, release
+from leastnoise import Box, Euclidean, OneSided, Plan, Statistic, cube, design, exact, release
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.errors import LeastNoiseError
+from leastnoise.errors import LeastNoiseError, PlanError
+from leastnoise.laws.correlated import gaussian_reach
+from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.ledger.ledger import Ledger
 from leastnoise.releases.data.counts import aggregate
 from leastnoise.releases.data.opening import open_table
 from leastnoise.releases.estimates import estimate
 from leastnoise.releases.estimates.combination import combined
+from leastnoise.releases.estimates.reconstructed import sums_of_draws
 from leastnoise.releases.estimates.trials import worth
 from leastnoise.releases.noise import layout as ways
-from leastnoise.releases.noise.layout import layouts
+from leastnoise.releases.noise.layout import LawSpec, layouts
 from leastnoise.releases.noise.mechanism import mechanism
-from leastnoise.releases.noise.search import gaussian_mu
+from leastnoise.releases.noise.search import SampledLaw, _gaussian, gaussian_epsilon, gaussian_mu
 from leastnoise.releases.noise.sensitivity import blocks
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.preview import outlook
 from leastnoise.releases.release import _drawn, _noisy
+from leastnoise.releases.report.guarantee import _sizes
 from leastnoise.sampling import InsecureSeededEntropy
 from releases import reference_release as reference
 from releases import three_sets
@@ -444,3 +450,98 @@ def test_many_releases_of_heart_patients():
 def test_the_mirror_of_a_draw_is_used_where_it_fits():
     assert ways._turned([(0.0, 1.0)], [(-1.0, 0.0), (0.0, 1.0)]) == [(-1.0, 0.0)]
     assert ways._turned([(0.0, 1.0)], [(-0.2, 1.0)]) == [(0.0, 1.0)]
+
+
+# Plans at random
+
+
+def any_statistic(rng, number):
+    kind = rng.choice(["sum", "sum", "sum", "mean", "count", "variance"])
+    keys = [(), (), (Key("g", ("a", "b"), complete=rng.random() < 0.3),), (Key("h", ("u", "v")),)]
+    more = {"name": f"s{number}", "group_by": rng.choice(keys), "weight": rng.choice([1, 1, 2, 5])}
+    if kind == "count":
+        return Statistic("count", **more)
+    lower = rng.choice([-200, -10, -1, 0, 0, 1, 80, 199])
+    upper = lower + rng.choice([1, 2, 50, 200])
+    missing = rng.choice(["drop", lower, upper, 1e6])
+    more |= {"column": rng.choice("xy"), "pitch": rng.choice([1, 0.5]), "missing": missing}
+    return Statistic(
+        kind, lower=lower, upper=upper, infinite=rng.choice(["clip", "missing"]), **more
+    )
+
+
+def any_rows(rng, number, unit):
+    values = [None, math.nan, math.inf, -math.inf, 0.0, 80.0, rng.uniform(-300.0, 300.0)]
+    return [
+        {
+            "id": number,
+            "x": rng.choice(values),
+            "y": rng.choice(values),
+            "g": rng.choice(["a", "b", "z", None]),
+            "h": rng.choice(["u", "v", "w"]),
+        }
+        for _ in range(1 if unit is ROW else rng.randint(1, 5))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_no_person_is_outside_of_the_space_of_any_plan(seed):
+    """Every draw of every way holds the change, no more draws see it than are charged, and every
+    answer has one draw."""
+    rng = random.Random(seed)
+    unit = {**PERSON, "rows_per_person": 3, "groups_per_person": 2} if seed % 2 else ROW
+    relation = "replace" if seed % 3 == 2 else "add/remove"
+    asked = [any_statistic(rng, number) for number in range(rng.randint(2, 6))]
+    try:
+        one = plan(*asked, relation=relation, unit=unit)
+        found = layouts(blocks(one), blocks(one, joint=True))
+    except PlanError:
+        return  # a number that is public already
+    for _ in range(4):
+        beside = any_rows(rng, 8, unit)
+        there = any_rows(rng, 7, unit) if relation == "replace" else []
+        after = [*beside, *any_rows(rng, 7, unit)]
+        for way in found:
+            change = moved(one, way, [*beside, *there], after)
+            seen = Counter(spec for spec, served in way.draws if any(change[i] for i in served))
+            assert all(count <= way.specs[spec].uses for spec, count in seen.items())
+            for spec, served in way.draws:
+                own, batch = [change[i] for i in served], way.specs[spec].batch
+                assert is_within(own, way.specs[spec].changes, batch)
+            every = [*way.checks, *(i for _, served in way.draws for i in served)]
+            assert sorted(every) == list(range(len(way.entries)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "weights"),
+    [
+        (Box(), None),
+        (Box(), (1.0, 1.0, 16.0)),
+        (OneSided(), None),
+        (OneSided(), (1.0, 1.0, 16.0)),
+        (OneSided(ranges=((0.4, 1), (-1, 1), (-1, -0.5))), None),
+    ],
+)
+def test_the_best_gaussian_noise_costs_what_its_reach_says(changes, weights):
+    spec = LawSpec(3, 1, 1.0, None, "real", changes, weights)
+    law = _gaussian(spec, 6.0, 1e-6)
+    assert law.spread(3, weights) == pytest.approx(6.0, rel=1e-9)
+    mu = math.sqrt(gaussian_reach(3, changes, weights)) / 6.0
+    told = PrivacyLoss.of(law.noise, 1.0, law.changes).compose(law.uses).epsilon(1e-6)
+    assert told == pytest.approx(gaussian_epsilon(mu, 1e-6), rel=1e-4)
+    assert gaussian_reach(3, changes, weights) <= 3.0 * (1.0 + 1e-9)
+
+
+def test_sizes_of_answers_that_are_not_alike_are_told():
+    told = _sizes(SampledLaw(cube(6.0, 2), 1, "cube", scales=(1.0, 2.0)))
+    assert told["stds"] == pytest.approx([6.0, 12.0])
+    assert told["std"] == pytest.approx(math.sqrt(90.0))
+    assert told["correlation_of_two_answers"] == 0.0
+    law = LiftedNoise(cube(6.0, 3), (1.0, 0.5))
+    assert _sizes(SampledLaw(law, 1, "lifted"))["ties"] == [1.0, 0.5]
+
+
+def test_sums_of_many_draws_with_ties_have_their_covariance():
+    law = LiftedNoise(exact(cube(6.0, 3, step=1.0), delta=1e-6), (1.0, 0.5))
+    found = sums_of_draws(law, 400, 40_000, InsecureSeededEntropy(1))
+    assert np.cov(found.T) == pytest.approx(400.0 * law.covariance, rel=0.05)
