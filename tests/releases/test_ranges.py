@@ -227,7 +227,9 @@ def test_no_neighbour_is_outside_of_the_space(asked, unit, relation):
                 assert is_within(own, asked_for.changes, asked_for.batch)
 
 
-@pytest.mark.parametrize("case", ["mixed", "shared", "weighted"])
+@pytest.mark.parametrize(
+    "case", ["mixed", "shared", pytest.param("weighted", marks=pytest.mark.long)]
+)
 def test_the_laws_that_are_drawn_hide_every_person(case, request):
     """As they are charged: each corner of what a person adds, divided by the scales, is within what
     the law is judged for, and costs no more than the judge says."""
@@ -280,10 +282,8 @@ def test_a_plan_has_the_noise_of_the_design(asked, ranges, sigma):
     beside_the_checks = math.sqrt(np.mean(stds**2)) / best.sigma
     assert 1.0 < beside_the_checks < 1.016
     assert stds == pytest.approx(np.array(best.sigmas) * beside_the_checks, rel=1e-6)
-    # the best Gaussian noise for it is correlated: that of the design's rivals at this sigma
-    gaussian = best.rivals["correlated Gaussian"]
-    again = design(delta=1e-6, sigma=best.sigma, batch=10, changes=OneSided(ranges=ranges))
-    assert again.rivals["correlated Gaussian"] == pytest.approx(gaussian, rel=1e-3)
+    # the best Gaussian noise for it is correlated
+    assert best.rivals["correlated Gaussian"] < best.rivals["Gaussian"]
     independent = math.sqrt(10.0) / gaussian_mu(1.0, 1e-6) / best.sigma
     assert made.gaussian_factor < 0.75 * independent
 
@@ -294,6 +294,7 @@ def weighted():
     return one, mechanism(one)
 
 
+@pytest.mark.long
 def test_a_weight_may_share_the_draw(weighted):
     """The others have far less noise than with weights apart, and it has no more than it may."""
     _, made = weighted
