@@ -412,9 +412,23 @@ MUTANTS: list[Mutant] = [
             "replaced persons count as one-sided changes",
         ),
         (
-            "return is_apart and not is_n_public and contribution(answer, limit)[0] >= 0",
-            "return is_apart and not is_n_public",
+            "return _end(low, largest, -math.inf), _end(high, largest, math.inf)",
+            "return 0.0, _end(high, largest, math.inf)",
             "values below zero count as one-sided changes",
+        ),
+    ),
+    *_in(
+        "releases/noise/sensitivity.py",
+        "releases/test_ranges.py",
+        (
+            "is_inside = found > exactly if way < 0.0 else found < exactly",
+            "is_inside = False",
+            "the ends of ranges are rounded to nearest, also inwards",
+        ),
+        (
+            "exactly=not group_by and not plan.complete_keys",
+            "exactly=not group_by",
+            "who counts nowhere moves every answer by the lower end of its range",
         ),
     ),
     *_in(
@@ -470,7 +484,7 @@ MUTANTS: list[Mutant] = [
             "rows with other keys count as persons",
         ),
         (
-            "is_one_sided or 2 * limit.groups <= every,",
+            "is_added or 2 * limit.groups <= every,",
             "True,",
             "who is replaced leaves all groups and enters that of other keys for nothing",
         ),

@@ -124,7 +124,6 @@ def test_a_length_of_changes_is_served_by_the_sphere():
         ({"weights": [1.0] * 4}, InvalidParameterError, "batch=5"),
         ({"weights": [1.0, 1.0, 1.0, 1.0, 0.0]}, InvalidParameterError, r"weights\[4\]"),
         ({"weights": [1.0, 1.0, 1.0, 1.0, 1e13]}, InvalidParameterError, "factor of at most"),
-        ({"weights": [1, 1, 1, 1, 2], "domain": "integer"}, InvalidParameterError, "not scaled"),
         ({"weights": [1, 1, 1, 1, 2], "cost": absolute()}, InvalidParameterError, "square"),
         ({"weights": [1, 1, 1, 1, 2], "objective": "renyi"}, InvalidParameterError, "tight"),
         ({"changes": MIXED, "cost": absolute()}, InvalidParameterError, "square"),
@@ -275,6 +274,32 @@ def test_weights_move_noise_to_where_it_matters_less():
     assert (
         counts.epsilon < 0.6 * design(delta=1e-6, sigma=8.0, batch=30, changes=OneSided()).epsilon
     )
+
+
+def test_whole_numbers_of_unequal_ranges_have_noise_of_unequal_widths(tmp_path):
+    """The box needs a variance of 519, the real line 207.6."""
+    space = OneSided(ranges=((0, 1),) * 39 + ((-1, 1),))
+    best = design(delta=1e-6, epsilon=1.0, batch=40, domain="integer", changes=space)
+    assert best.origin == "correlated sphere"
+    assert best.sigma**2 == pytest.approx(207.7, abs=0.2)
+    assert best.noise.domain == "integer"
+    assert best.scales == (1.0,) * 40
+    assert best.sigmas == best.noise.stds
+    assert best.sigmas[0] < best.sigma < best.sigmas[39]
+    assert best.residual < 1e-9
+    assert 1.0 < best.rivals["correlated Gaussian"] < 1.2 < best.rivals["discrete Gaussian"]
+    made = artefact_of(best)
+    assert made.guarantee.changes == space
+    assert made.guarantee.epsilon == pytest.approx(best.epsilon, rel=1e-9)
+    write_artefact(made, tmp_path / "noise.json")
+    assert verify(tmp_path / "noise.json").ok
+
+
+def test_whole_numbers_that_matter_unequally():
+    best = design(delta=1e-6, sigma=8.0, batch=30, domain="integer", weights=[1.0] * 29 + [1e4])
+    plain = design(delta=1e-6, sigma=8.0, batch=30, domain="integer")
+    assert best.epsilon < 0.5 * plain.epsilon
+    assert best.sigmas[29] < 0.2 * best.sigmas[0]
 
 
 @pytest.mark.parametrize("ranges", [((0, 1), (0, 0.5), (-1, 1)), ((0, 1), (0, 0.5), (0.5, 1))])

@@ -262,12 +262,88 @@ def test_draws_with_shares_have_their_covariance_and_are_exact():
             assert slow == places.tolist()
 
 
+# The same on whole numbers
+
+WHOLE = SharedNoise((1.0, 0.6), 0.4, (1.0, 0.3))
+
+
+@pytest.mark.parametrize("ranges", [((0, 2), (-1, 1)), ((1, 2), (0, 1)), ((-2, 1), (-1, -1))])
+@pytest.mark.parametrize("sigma", [2.5, 4.0])
+def test_whole_noise_hides_every_whole_change(ranges, sigma):
+    """By the masses of all points, from the normal distribution in two dimensions."""
+    law = shared(sigma, WHOLE, core="gaussian", domain="integer")
+    mixing = np.diag(law.widths) @ (np.eye(2) + law.common * np.outer(law.shares, law.shares))
+    far = math.ceil(9.0 * sigma)
+    edges = np.arange(-far, far + 2) - 0.5
+    below = stats.multivariate_normal(np.zeros(2), law.scale**2 * mixing @ mixing.T).cdf(
+        np.stack(np.meshgrid(edges, edges, indexing="ij"), axis=-1)
+    )
+    masses = np.diff(np.diff(below, axis=0), axis=1)
+    assert np.sum(masses) == pytest.approx(1.0, abs=1e-6)
+    k = np.arange(-far, far + 1)
+    stds = np.sqrt([masses.sum(1) @ k**2, masses.sum(0) @ k**2])
+    assert law.stds == pytest.approx(stds, rel=1e-5)
+    assert WHOLE.error(law.stds) == pytest.approx(sigma, rel=1e-9)
+    together = float(k @ masses @ k)
+    assert law.covariance[0, 1] == pytest.approx(together, rel=0.01)
+    loss = PrivacyLoss.of(law, 2.0, OneSided(ranges=[(low / 2, high / 2) for low, high in ranges]))
+    worst = 0.0
+    for epsilon in (0.1, 0.5, 1.0):
+        told = loss.delta(epsilon)
+        for v in itertools.product(*(range(low, high + 1) for low, high in ranges)):
+            moved = np.roll(masses, v, axis=(0, 1))
+            delta = float(np.sum(np.maximum(masses - math.exp(epsilon) * moved, 0.0)))
+            assert delta <= told + 1e-6
+            worst = max(worst, delta / told)
+    assert worst > 0.8  # rounding reveals little less
+
+
+def test_whole_draws_with_widths_are_exact():
+    parts = SharedNoise((1.0, 0.8, 0.5, 0.7), 0.7, (1.0, 0.5, 0.0, -0.25), (1.0, 2.0, 3.0, 4.0))
+    for core in ("sphere", "gaussian"):
+        law = shared(8.0, parts, core=core, domain="integer")
+        assert parts.error(law.stds) == pytest.approx(8.0, rel=1e-9)
+        assert law.std == max(law.stds)
+        drawn = draw(law, 40_000, entropy=InsecureSeededEntropy(3)).floats()
+        assert np.all(drawn == np.round(drawn))
+        assert np.std(drawn, axis=0) == pytest.approx(law.stds, rel=0.02)
+        for i in range(4):
+            assert np.mean(drawn[:, i] > 9.0) == pytest.approx(
+                float(law.of_answer(i).ccdf(9.0)), abs=7e-3
+            )
+        for c in ([1, -1, 0, 0], [1, 1, 1, 1], [2.0, 0.5, -1.0, 3.0]):
+            assert np.var(drawn @ c) == pytest.approx(law.variance_of(c), rel=0.05)
+        made = RoundedVectors.of(law.sampler())
+        entropy = InsecureSeededEntropy(11)
+        bits = words(entropy, 60 * made.uniforms.words).reshape(60, -1)
+        quick = made._rounded(bits, InsecureSeededEntropy(1))
+        for row, places in zip(bits, quick, strict=True):
+            told = made.common, made.shares, made.widths
+            slow = decided(made.uniforms, list(map(int, row)), made.ratio, entropy, *told)
+            assert slow == places.tolist()
+
+
+def test_whole_noise_is_judged_for_a_length_of_changes():
+    """Each answer is at least so wide: ‖v/w‖ ≤ ‖v‖/min w."""
+    law = shared(8.0, WHOLE, core="gaussian", domain="integer")
+    ball: Any = law.loss(1.0, Euclidean(1.0))
+    box: Any = law.loss(1.0, Box())
+    assert ball.mu > 0.0
+    assert box.mu <= 1.01 * math.sqrt(2.0) / (0.6 * law.scale)
+    with pytest.raises(InvalidParameterError, match="larger"):
+        shared(0.2, WHOLE, core="gaussian", domain="integer")
+
+
 @pytest.mark.parametrize(
     ("shares", "more", "words"),
     [
         ((1.0, 0.5), {}, "one for each of the 3"),
         ((1.0, 0.5, 1.5), {}, "shares"),
-        ((1.0, 0.5, 0.5), {"domain": "integer"}, "left out"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0, 2.0)}, "widths"),  # on the real line
+        (None, {"widths": (1.0, 1.0, 2.0), "domain": "integer"}, "widths"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0), "domain": "integer"}, "number of widths"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0, 0.0), "domain": "integer"}, r"widths\[2\]"),
+        ((1.0, 0.5, 0.5), {"widths": (1.0, 1.0, 0.01), "domain": "integer"}, "at least 1"),
     ],
 )
 def test_other_shares_are_refused(shares, more, words):
@@ -286,8 +362,14 @@ def test_pairs_with_shares_have_no_common_correlation():
     [
         LiftedNoise(exact(cube(6.0, 4), delta=1e-6), (1.0, 0.25, -0.5)),
         shared(8.0, SharedNoise((1.0,) * 3, 0.7, (1.0, 0.5, -0.25)), core="sphere"),
+        shared(
+            8.0,
+            SharedNoise((1.0, 0.7, 0.6), 0.7, (1.0, 0.5, -0.25)),
+            core="sphere",
+            domain="integer",
+        ),
     ],
-    ids=["lifted", "shared"],
+    ids=["lifted", "shared", "whole"],
 )
 def test_a_law_of_unequal_ranges_comes_back(law):
     assert Noise.from_drawn(law.describe_drawn()) == law

@@ -132,9 +132,9 @@ def _check_changes(block, changes):
             assert abs(change) <= bound, (block, cell)
     if is_checks(block):
         assert sum(abs(x) for each in changes.values() for x in each) <= block.touched
-    for i, up in enumerate(block.is_one_sided[: len(block.answers)]):
-        if up:
-            assert all(changes[cell][i] >= 0 for cell in block.cells[: len(block.groups)])
+    for i, (low, high) in enumerate(block.ranges[: len(block.answers)]):
+        for cell in block.cells[: len(block.groups)]:
+            assert low <= changes[cell][i] / block.sensitivities[i] <= high
 
 
 def test_a_row_that_may_not_count_may_add_nothing():

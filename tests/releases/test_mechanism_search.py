@@ -11,8 +11,8 @@ from leastnoise import DesignError
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.errors import AccountingError
 from leastnoise.laws import classic
+from leastnoise.releases.noise import layout, search
 from leastnoise.releases.noise import mechanism as made
-from leastnoise.releases.noise import search
 from leastnoise.releases.noise.layout import LawSpec
 from leastnoise.releases.noise.mechanism import mechanism
 from leastnoise.releases.noise.search import gaussian_scale
@@ -20,9 +20,7 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
 
 BY = {"g": ["a", "b", "c"]}
-SUM = Statistic(
-    "sum", column="x", lower=0, upper=10, pitch=1, missing="drop", weight=2.0
-)  # has a law of its own
+SUM = Statistic("sum", column="x", lower=0, upper=10, pitch=1, missing="drop", weight=2.0)
 
 
 def plan(*statistics, epsilon=1.0, **unit):
@@ -118,6 +116,7 @@ def test_gaussian_noise_where_nothing_else_can_be_designed(monkeypatch):
         raise DesignError("no law")
 
     monkeypatch.setattr(search, "_common", refused)
+    monkeypatch.setattr(layout, "_MOST_UNEQUAL", 1.0)  # each weight has a law of its own
     found = mechanism(plan(Statistic("count"), SUM))
     assert {law.origin for law in found.laws[:-1]} == {"Gaussian"}  # the last is that of the checks
     assert found.epsilon <= 1.0
@@ -128,6 +127,7 @@ def test_gaussian_noise_where_nothing_else_can_be_designed(monkeypatch):
 
 def test_a_search_that_never_gets_within_the_budget_says_so(monkeypatch):
     monkeypatch.setattr(search, "_ROUNDS", 2)
+    monkeypatch.setattr(layout, "_MOST_UNEQUAL", 1.0)
     for module in (search, made):
         monkeypatch.setattr(module, "composed_epsilon", lambda laws, delta: 2.0)
     with pytest.raises(DesignError, match="No noise within reach gives epsilon"):

@@ -172,6 +172,8 @@ def _told(asked: Changes, judged: Changes, answers: int) -> Changes:
 def _residual(noise: Noise, request: Request, sigma: float) -> float:
     """How far the law is from unit mass and from its cost budget, relatively."""
     mass = 1.0 if noise.radial is None else noise.radial.total
+    if request.parts is not None and request.domain == "integer":  # sigma is of all answers
+        return abs((request.parts.error(noise.stds) / sigma) ** 2 - 1.0)
     if request.ties is not None:  # sigma is that of an answer with the tie 1
         widest = max(abs(tie) for tie in request.ties)
         sigma *= math.sqrt(0.5 * (1.0 + widest * widest))

@@ -31,7 +31,7 @@ from leastnoise.designer.rivals import rivals
 from leastnoise.designer.search import attempted, best_at
 from leastnoise.errors import DesignError
 from leastnoise.lattice.shells import Floats
-from leastnoise.laws.correlated import SharedNoise, best_shares
+from leastnoise.laws.correlated import best_shares
 from leastnoise.sampling.lattice import TIE_PARTS
 
 _MARGIN = 1.0 + 2.0**-40  # of a scale, so that rounding it leaves no change beyond the ranges
@@ -121,7 +121,10 @@ def fits_of(request: Request) -> list[Fit]:
     if isinstance(space, OneSided):
         return _of_ranges(plain, space, alpha)
     box = Box(space.touched_of(d))
-    return [_scaled(plain, box, (1.0,) * d, alpha), *_of_length(plain, box, alpha)]
+    found = [_scaled(plain, box, (1.0,) * d, alpha), *_of_length(plain, box, alpha)]
+    if d > 1 and plain.domain == "integer":
+        found.append(_whole_shared(plain, box.fitted(d), ((-1.0, 1.0),) * d, alpha))
+    return found
 
 
 def _of_ranges(plain: Request, space: OneSided, alpha: Floats) -> list[Fit]:
@@ -130,12 +133,19 @@ def _of_ranges(plain: Request, space: OneSided, alpha: Floats) -> list[Fit]:
     is_one_way = all(low >= 0.0 for low, _ in each) or all(high <= 0.0 for _, high in each)
     equal = OneSided(space.touched) if is_one_way and d > 1 else Box(space.touched)
     is_whole = plain.domain == "integer"  # whole numbers are not scaled
-    reach = (1.0,) * d if is_whole else tuple(max(-low, high) for low, high in each)
+    reach = (1.0,) * d if is_whole else _reach(each)
     found = [_scaled(plain, equal, reach, alpha)]
-    if d > 1 and not is_whole:
-        found += [] if is_one_way else _lifted(plain, each, alpha)
-        found.append(_shared(plain, space, each, alpha))
-    return found
+    if d == 1:
+        return found
+    if is_whole:
+        return [*found, _whole_shared(plain, space, each, alpha)]
+    lifted = [] if is_one_way else _lifted(plain, each, alpha)
+    return [*found, *lifted, _shared(plain, space, each, alpha)]
+
+
+def _reach(each: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """The larger end of each range."""
+    return tuple(max(-low, high) for low, high in each)
 
 
 def _scaled(plain: Request, space: Changes, factors: tuple[float, ...], alpha: Floats) -> Fit:
@@ -178,24 +188,22 @@ def _shared(
 ) -> Fit:
     """Correlated sphere and normal noise, of which the answers take shares."""
     parts = best_shares(each, alpha.tolist(), space.touched_of(plain.batch))
-    ranges = tuple(
-        (_outwards(low / scale, -1.0), _outwards(high / scale, 1.0))
-        for (low, high), scale in zip(each, parts.scales, strict=True)
-    )
-    asked = replace(plain, changes=OneSided(space.touched, ranges), parts=parts)
-    return Fit(asked, parts.scales, _spread(alpha, _stds_of(parts)))
+    asked = replace(plain, changes=parts.changes(each, space.touched), parts=parts)
+    return Fit(asked, parts.scales, parts.spread)
 
 
-def _stds_of(parts: SharedNoise) -> list[float]:
-    """In sensitivities, where the answer with the most noise has 1 of its scale."""
-    g = np.array(parts.shares)
-    a = 2.0 * parts.common + parts.common**2 * float(np.sum(g**2))
-    stds = np.sqrt((1.0 + a * g**2) / (1.0 + a * float(np.max(g**2))))
-    return list(np.array(parts.scales) * stds)
-
-
-def _outwards(end: float, way: float) -> float:
-    return end if end == 0.0 else math.nextafter(end, way * math.inf)
+def _whole_shared(
+    plain: Request, space: Changes, each: Sequence[tuple[float, float]], alpha: Floats
+) -> Fit:
+    """The same for whole numbers, which are not divided: the noise is multiplied instead, and
+    rounded. Their changes are whole, so ranges are rounded outwards."""
+    s = Fraction(plain.sensitivity)
+    whole = [
+        (float(math.floor(Fraction(low) * s) / s), float(math.ceil(Fraction(high) * s) / s))
+        for low, high in each
+    ]
+    parts = best_shares(whole, alpha.tolist(), space.touched_of(plain.batch))
+    return Fit(replace(plain, changes=space, parts=parts), (1.0,) * plain.batch, 1.0)
 
 
 def _of_length(plain: Request, space: Box, alpha: Floats) -> list[Fit]:

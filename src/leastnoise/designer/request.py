@@ -416,9 +416,6 @@ def _check_scaled(request: Request) -> None:
         if request.objective != "tight":
             expected = f'to be "tight" beside {name} of the answers'
             raise InvalidParameterError("objective", request.objective, expected)
-    if request.weights is not None and request.domain == "integer":
-        expected = 'to be left out for domain="integer": whole numbers are not scaled'
-        raise InvalidParameterError("weights", list(request.weights), expected)
 
 
 def _checked_batch(batch: int) -> int:

@@ -99,10 +99,11 @@ KnownLaw = tuple[str, Callable[[float], Noise], int]
 def laws_of(request: Request) -> list[KnownLaw]:
     """The known laws of a request: all, or of the one kind that its answers were scaled for."""
     s, batch, parts, ties = request.sensitivity, request.batch, request.parts, request.ties
+    domain = request.domain
     if parts is not None:
 
         def build(core: Core) -> Callable[[float], Noise]:
-            return lambda sigma: shared(sigma, parts, core=core, sensitivity=s)
+            return lambda sigma: shared(sigma, parts, core=core, sensitivity=s, domain=domain)
 
         kinds: tuple[Core, ...] = ("sphere", "gaussian")
         names = ("correlated sphere", "correlated Gaussian")

@@ -125,8 +125,8 @@ class Noise(ABC):
 
     @property
     def ties(self) -> tuple[float, ...] | None:
-        """τ of noise whose answers are not alike, with a covariance in proportion to I + ττᵀ; None
-        where all are alike."""
+        """τ of noise whose answers are not alike: two have the correlation ττ′/√((1 + τ²)(1 +
+        τ′²)), before they are rounded to whole numbers; None where all are alike."""
         return None
 
     @property
@@ -140,6 +140,30 @@ class Noise(ABC):
         return tuple(
             self.std * math.sqrt((1.0 + tie * tie) / (1.0 + widest * widest)) for tie in self.ties
         )
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance matrix of the noise on the answers of one draw."""
+        d = self.dimension
+        if self.ties is not None:
+            ties = np.array(self.ties)
+            alone = self.variance / (1.0 + float(np.max(ties**2)))
+            return np.asarray(alone * (np.eye(d) + np.outer(ties, ties)))
+        together = np.full((d, d), self.correlation)
+        np.fill_diagonal(together, 1.0)
+        return self.variance * together
+
+    def of_answer(self, answer: int) -> Noise:
+        """A law whose `pdf`, `cdf`, `ccdf`, `quantile` and `interval` are those of the noise on one
+        answer: the law itself where all answers are alike.
+
+        Args:
+            answer: Its place in a draw.
+
+        Returns:
+            A law to describe that answer by, not to draw from.
+        """
+        return self
 
     def variance_of(self, coefficients: ArrayLike) -> float:
         """The variance of a linear combination of the noise on the answers of one draw.
@@ -159,9 +183,7 @@ class Noise(ABC):
                 "coefficients", coefficients, f"to be {self.dimension} numbers, one for each answer"
             )
         if self.ties is not None:
-            ties = np.array(self.ties)
-            alone = self.variance / (1.0 + float(np.max(ties**2)))
-            return alone * (float(np.sum(each**2)) + float(ties @ each) ** 2)
+            return float(each @ self.covariance @ each)
         apart, together = float(np.sum(each**2)), float(np.sum(each)) ** 2
         return self.variance * ((1.0 - self.correlation) * apart + self.correlation * together)
 

@@ -19,13 +19,15 @@ j + 1 at x = 1/(2j + 1), and g = j(1 − jx)(1 − (d−1)x)/(1 − dx) in betwe
 **Unequal ranges.** Answers that move by ranges of their own are scaled, and take shares g_i of what
 is common: M = I + β·ggᵀ, so that Σ = I + a·ggᵀ with a = 2β + β²‖g‖², and vᵀΣ⁻¹v = ‖v‖² −
 x·(g·v)², x = a/(1 + a‖g‖²). `longest_change` has the largest of it; `best_shares` chooses the
-scales and shares (docs/mathematics.md#unequal-ranges).
+scales and shares (docs/mathematics.md#unequal-ranges). Whole numbers are not scaled: there the
+noise of an answer is multiplied by a width w_i of its own, and rounded. q_i + ⌊w_i(MZ)_i + ½⌋ is a
+function of q_i/w_i + (MZ)_i, so the distance is the largest vᵀΣ⁻¹v over the v_i/w_i, v whole.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -61,6 +63,7 @@ from leastnoise.sampling.sphere import SphereSampler
 
 Core = Literal["sphere", "gaussian"]
 _LEAST_WHOLE = 0.999  # variance on the integers: below, rounding would move the covariance too
+_ROUNDINGS = 12  # steps to the scale whose rounded noise has a standard deviation
 _COARSE = 3.0  # σ from which the variance of rounded normal noise is σ² + 1/12 to the last digit
 # The common part of answers of unequal ranges: factors of e^±3 about the closed form, then thirds
 _WIDEST_FACTOR, _FACTORS, _THIRDS = 3.0, 12, 25
@@ -84,7 +87,9 @@ class CorrelatedNoise(Noise):
         dimension: How many answers one draw serves.
         step: Its 2^16th part is the pitch of the public lattice.
         domain: "real", or "integer": the noise is rounded to whole numbers.
-        shares: g_i in [−1, 1], one for each answer, on the real line; None for 1 everywhere.
+        shares: g_i in [−1, 1], one for each answer; None for 1 everywhere.
+        widths: w_i > 0, one for each answer, of whole numbers with shares: what is rounded is
+            w_i·(Z_i + common·g_i·Σ g_l·Z_l). None for 1 everywhere.
     """
 
     core: Core
@@ -94,6 +99,7 @@ class CorrelatedNoise(Noise):
     step: float = 1.0
     domain: Domain = "real"
     shares: tuple[float, ...] | None = None
+    widths: tuple[float, ...] | None = None
 
     kind: ClassVar[str] = "correlated"
 
@@ -103,7 +109,9 @@ class CorrelatedNoise(Noise):
         check_joint(self)
         if self.shares is not None:
             object.__setattr__(self, "shares", _checked_shares(self))
-        if self.domain == "integer" and self.variance < _LEAST_WHOLE:
+        if self.widths is not None:
+            object.__setattr__(self, "widths", _checked_widths(self))
+        if self.domain == "integer" and min(self.stds) ** 2 < _LEAST_WHOLE:
             raise InvalidParameterError(
                 "scale", self.scale, "to give a standard deviation of at least 1 on the integers"
             )
@@ -136,8 +144,46 @@ class CorrelatedNoise(Noise):
     @cached_property
     def one_answer(self) -> Noise:
         """The law of the noise on one answer, as the marginal of a plain law."""
-        largest = 1.0 if self.shares is None else max(abs(one) for one in self.shares)
-        wide = self.scale * math.sqrt(1.0 + float(self.shared) * largest**2)
+        if self.shares is None:
+            return self._marginal(1.0, 1.0)
+        widest = max(range(self.dimension), key=self._wide)
+        return self.of_answer(widest)
+
+    def of_answer(self, answer: int) -> Noise:
+        if self.shares is None:
+            return self.one_answer
+        return self._marginal(self.shares[answer], self._width(answer))
+
+    def _width(self, answer: int) -> float:
+        return 1.0 if self.widths is None else self.widths[answer]
+
+    def _wide(self, answer: int) -> float:
+        """The standard deviation of an answer before rounding, in those of Z."""
+        share = 1.0 if self.shares is None else self.shares[answer]
+        return self._width(answer) * math.sqrt(1.0 + float(self.shared) * share**2)
+
+    @property
+    def stds(self) -> tuple[float, ...]:
+        if self.shares is None or self.domain == "real":
+            return super().stds
+        kinds = list(zip(self.shares, map(self._width, range(self.dimension)), strict=True))
+        known = {kind: self._marginal(*kind).std for kind in set(kinds)}
+        return tuple(known[kind] for kind in kinds)
+
+    @property
+    def covariance(self) -> Floats:
+        """Rounding to whole numbers adds to the variances and leaves the covariances."""
+        if self.shares is None or self.domain == "real":
+            return super().covariance
+        one = self.scale**2 * (self.dimension + 1.0 if self.core == "sphere" else 1.0)
+        widths = np.array([self._width(i) for i in range(self.dimension)])
+        shares = widths * np.array(self.shares)
+        found = one * float(self.shared) * np.outer(shares, shares)
+        np.fill_diagonal(found, np.array(self.stds) ** 2)
+        return np.asarray(found)
+
+    def _marginal(self, share: float, width: float) -> Noise:
+        wide = self.scale * width * math.sqrt(1.0 + float(self.shared) * share**2)
         if self.core == "sphere":
             return BallNoise(wide, self.dimension, self.step, self.domain)
         return GaussianNoise(wide) if self.domain == "real" else RoundedNormal(wide)
@@ -204,13 +250,17 @@ class CorrelatedNoise(Noise):
     ) -> tuple[Fraction, bool]:
         """The largest vᵀΣ⁻¹v or a bound on it, and whether it is attained."""
         x = self.shared / (1 + self.shared * self._squared_shares)
-        if self.shares is None and moved.ranges is not None and len(moved.ranges) == 1:
+        is_alike = self.shares is None and self.widths is None
+        if is_alike and moved.ranges is not None and len(moved.ranges) == 1:
             exactly = self._of_equal_ranges(*next(iter(moved.ranges)), moved.touched, x)
             if exactly is not None:
                 return exactly, True
         each = rounded_ranges(changes, self.dimension, sensitivity, self._pitch)
-        if each is None:
-            return moved.squared_length, False  # ‖v‖₂² is more, as Σ ≥ I
+        if each is None:  # ‖v‖₂² is more, as Σ ≥ I
+            return moved.squared_length / Fraction(min(self.widths or (1.0,))) ** 2, False
+        if self.widths is not None:
+            widths = map(Fraction, self.widths)
+            each = tuple((low / w, high / w) for (low, high), w in zip(each, widths, strict=True))
         shares = (1.0,) * self.dimension if self.shares is None else self.shares
         return longest_change(each, [Fraction(one) for one in shares], x, moved.touched)
 
@@ -236,7 +286,8 @@ class CorrelatedNoise(Noise):
 
     def sampler(self) -> SphereSampler:
         law = self.scale, self.dimension, self.step, self.domain
-        return SphereSampler(*law, self.common, self.core == "gaussian", self.shares)
+        is_normal = self.core == "gaussian"
+        return SphereSampler(*law, self.common, is_normal, self.shares, self.widths)
 
     def describe(self) -> dict[str, Any]:
         law = {
@@ -248,15 +299,18 @@ class CorrelatedNoise(Noise):
             "step": self.step.hex(),
             "domain": self.domain,
         }
-        return law if self.shares is None else {**law, "shares": [one.hex() for one in self.shares]}
+        return {**law, **self._unequal(float.hex)}
+
+    def _unequal(self, told: Callable[[float], Any]) -> dict[str, Any]:
+        """Shares and widths for a file, where there are some."""
+        parts = {"shares": self.shares, "widths": self.widths}
+        return {name: [*map(told, each)] for name, each in parts.items() if each is not None}
 
     @staticmethod
     def from_description(content: Mapping[str, Any]) -> CorrelatedNoise:
         scale, common, step = (float.fromhex(content[name]) for name in ("scale", "common", "step"))
-        answers, shares = answers_of_a_draw(content["dimension"]), content.get("shares")
-        shares = None if shares is None else tuple(map(float.fromhex, shares))
-        law = content["core"], scale, common, answers, step, content["domain"], shares
-        return CorrelatedNoise(*law)
+        law = content["core"], scale, common, answers_of_a_draw(content["dimension"]), step
+        return CorrelatedNoise(*law, content["domain"], *_parts_in(content, float.fromhex))
 
     def describe_drawn(self) -> dict[str, Any]:
         law = {
@@ -269,18 +323,15 @@ class CorrelatedNoise(Noise):
             "common": self.common,
             "domain": self.domain,
         }
-        return law if self.shares is None else {**law, "shares": list(self.shares)}
+        return {**law, **self._unequal(float)}
 
     @staticmethod
     def from_drawn(content: Mapping[str, Any]) -> CorrelatedNoise:
-        shares = content.get("shares")
-        fields = _FIELDS | {"domain"}
-        only_fields("law", content, fields if shares is None else fields | {"shares"})
+        has = {name for name in ("shares", "widths") if content.get(name) is not None}
+        only_fields("law", content, _FIELDS | {"domain"} | has)
         scale, common, step = (number(content[name]) for name in ("scale", "common", "step"))
-        shares = None if shares is None else tuple(map(number, shares))
-        answers = answers_of_a_draw(content["batch"])
-        law = content["core"], scale, common, answers, step, content["domain"], shares
-        return CorrelatedNoise(*law)
+        law = content["core"], scale, common, answers_of_a_draw(content["batch"]), step
+        return CorrelatedNoise(*law, content["domain"], *_parts_in(content, number))
 
 
 @dataclass(frozen=True)
@@ -384,16 +435,35 @@ def _before_rounding(sigma: float) -> float:
     return high
 
 
+def _parts_in(
+    content: Mapping[str, Any], read: Callable[[Any], float]
+) -> Iterator[tuple[float, ...] | None]:
+    """The shares and widths of a file."""
+    for name in ("shares", "widths"):
+        each = content.get(name)
+        yield None if each is None else tuple(map(read, each))
+
+
+def _one_each(name: str, given: Sequence[float], answers: int) -> tuple[float, ...]:
+    found = tuple(real_number(f"{name}[{index}]", one) for index, one in enumerate(given))
+    if len(found) != answers:
+        expected = f"to be one for each of the {answers} answers"
+        raise InvalidParameterError(f"number of {name}", len(found), expected)
+    return found
+
+
+def _checked_widths(law: CorrelatedNoise) -> tuple[float, ...]:
+    """The widths as floats: as many as answers, positive, and of whole numbers with shares."""
+    if law.domain != "integer" or law.shares is None:
+        expected = "to be left out without shares, and on the real line: whole numbers have them"
+        raise InvalidParameterError("widths", law.widths, expected)
+    found = _one_each("widths", law.widths or (), law.dimension)
+    return tuple(positive(f"widths[{index}]", one) for index, one in enumerate(found))
+
+
 def _checked_shares(law: CorrelatedNoise) -> tuple[float, ...]:
-    """The shares as floats: as many as answers, in [−1, 1], and on the real line."""
-    if law.domain != "real":
-        expected = 'to be left out for domain="integer"'
-        raise InvalidParameterError("shares", law.shares, expected)
-    given = law.shares or ()
-    found = tuple(real_number(f"shares[{index}]", one) for index, one in enumerate(given))
-    if len(found) != law.dimension:
-        expected = f"to be one for each of the {law.dimension} answers"
-        raise InvalidParameterError("number of shares", len(found), expected)
+    """The shares as floats: as many as answers, in [−1, 1]."""
+    found = _one_each("shares", law.shares or (), law.dimension)
     for index, one in enumerate(found):
         if not abs(one) <= 1.0:
             raise InvalidParameterError(f"shares[{index}]", one, "to be in [-1, 1]")
@@ -451,11 +521,45 @@ class SharedNoise:
         scales: Of each answer, in sensitivities.
         common: β.
         shares: g.
+        weights: Of the squared errors that they make small; None for all the same.
     """
 
     scales: tuple[float, ...]
     common: float
     shares: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
+
+    @property
+    def stds(self) -> tuple[float, ...]:
+        """Standard deviation of the noise on each answer, in sensitivities, where the answer with
+        the most noise has 1 of its scale."""
+        g = np.array(self.shares)
+        a = 2.0 * self.common + self.common**2 * float(np.sum(g**2))
+        stds = np.sqrt((1.0 + a * g**2) / (1.0 + a * float(np.max(g**2))))
+        return tuple((np.array(self.scales) * stds).tolist())
+
+    @property
+    def spread(self) -> float:
+        """The root of the weighted mean square of these."""
+        return self.error(self.stds)
+
+    def error(self, stds: Sequence[float]) -> float:
+        """The root of the weighted mean square of standard deviations."""
+        alpha = (1.0,) * len(self.scales) if self.weights is None else self.weights
+        whole = math.fsum(one * std**2 for one, std in zip(alpha, stds, strict=True))
+        return math.sqrt(whole / math.fsum(alpha))
+
+    def changes(self, ranges: Sequence[tuple[float, float]], touched: int | None) -> OneSided:
+        """The changes of the answers once they are divided by their scales, rounded outwards."""
+        scaled = tuple(
+            (_outwards(low / scale, -1.0), _outwards(high / scale, 1.0))
+            for (low, high), scale in zip(ranges, self.scales, strict=True)
+        )
+        return OneSided(touched, scaled)
+
+
+def _outwards(end: float, way: float) -> float:
+    return end if end == 0.0 else math.nextafter(end, way * math.inf)
 
 
 def best_shares(
@@ -475,7 +579,7 @@ def best_shares(
     scales *= float(np.max(reach / scales)) * (1.0 + 2.0**-40)
     together = float(np.sqrt(np.sum(alpha * middle**2)))
     if together == 0.0:
-        return SharedNoise(tuple(scales.tolist()), 0.0, (0.0,) * len(ranges))
+        return SharedNoise(tuple(scales.tolist()), 0.0, (0.0,) * len(ranges), tuple(weights))
     ties = middle / scales
     largest = float(np.max(np.abs(ties)))
     shares = ties / largest
@@ -502,7 +606,7 @@ def best_shares(
     a = first * math.exp(min((best, found), key=needed))
     squared = float(length)
     common = (math.sqrt(1.0 + a * squared) - 1.0) / squared
-    return SharedNoise(tuple(scales.tolist()), common, tuple(shares.tolist()))
+    return SharedNoise(tuple(scales.tolist()), common, tuple(shares.tolist()), tuple(weights))
 
 
 def shared(
@@ -512,22 +616,70 @@ def shared(
     core: Core,
     sensitivity: float = 1.0,
     step: float | None = None,
+    domain: Domain = "real",
 ) -> CorrelatedNoise:
     """Correlated noise with shares; `sigma` is the standard deviation of the answer with the most,
-    once it is divided by its scale."""
+    once it is divided by its scale. On whole numbers, which are not divided, it is the root of the
+    weighted mean square of the standard deviations."""
     d = len(parts.shares)
-    step = step_of_known_law(positive("sigma", sigma), sensitivity, step, "real")
+    step = step_of_known_law(positive("sigma", sigma), sensitivity, step, domain)
+    if domain == "integer":
+        return _whole_shared(sigma, parts, core)
     law = CorrelatedNoise(core, 1.0, parts.common, d, step, "real", parts.shares)
     return replace(law, scale=sigma / law.std)
 
 
-def gaussian_reach(answers: int, changes: Changes) -> float:
+def _whole_shared(sigma: float, parts: SharedNoise, core: Core) -> CorrelatedNoise:
+    """The law whose weighted error is `sigma` once it is rounded, by Newton's steps: rounding adds
+    about 1/12 to every variance."""
+    d, squared = len(parts.shares), sigma**2 - 1.0 / 12.0
+    if squared <= 0.0:
+        raise InvalidParameterError("sigma", sigma, "to be larger for noise in whole numbers")
+    unit = CorrelatedNoise(core, 1.0, parts.common, d, 1.0, "real", parts.shares)
+    one = unit.std * parts.spread
+    for _ in range(_ROUNDINGS):
+        scale = math.sqrt(squared) / one
+        law = CorrelatedNoise(
+            core, scale, parts.common, d, 1.0, "integer", parts.shares, parts.scales
+        )
+        missed = sigma**2 - parts.error(law.stds) ** 2
+        if abs(missed) <= 1e-12 * sigma**2:
+            break
+        squared += missed
+    return law
+
+
+def gaussian_reach(answers: int, changes: Changes, weights: Sequence[float] | None = None) -> float:
     """The squared length of the worst change in units of the standard deviation of an answer, with
-    the best normal noise for the space: μ² = this/σ² of one draw."""
+    the best normal noise for the space: μ² = this/σ² of one draw. Where answers have unequal ranges
+    or weights, σ is the root of the weighted mean square of their standard deviations."""
+    parts = gaussian_parts(answers, changes, weights)
+    if parts is not None:
+        each = float_ranges(changes, answers)
+        law = shared(1.0, parts, core="gaussian")
+        space = parts.changes(each, changes.touched_of(answers))
+        return float(law.loss(1.0, space).normal_variance or math.nan) * parts.spread**2
     if not changes.is_one_sided:
         return float(changes.squared_length(answers))
     law = correlated(1.0, answers, core="gaussian", changes=changes)
     return float(law.loss(1.0, changes).normal_variance or math.nan)
+
+
+def gaussian_parts(
+    answers: int, changes: Changes, weights: Sequence[float] | None
+) -> SharedNoise | None:
+    """Scales and shares of the best normal noise; None where all answers are alike."""
+    has_ranges = isinstance(changes, OneSided) and changes.ranges is not None
+    if answers == 1 or not (has_ranges or weights) or changes.ranges_of(answers) is None:
+        return None
+    alpha = (1.0,) * answers if weights is None else weights
+    return best_shares(float_ranges(changes, answers), alpha, changes.touched_of(answers))
+
+
+def float_ranges(changes: Changes, answers: int) -> tuple[tuple[float, float], ...]:
+    """The range of each answer; its ends were floats."""
+    each = changes.range_of_each(answers) or ()
+    return tuple((float(low), float(high)) for low, high in each)
 
 
 def _least(g: Callable[[float], float], low: float, high: float, thirds: int = 100) -> float:

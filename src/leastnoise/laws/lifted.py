@@ -136,6 +136,11 @@ class LiftedNoise(Noise):
         """A series on it is one of the cube with a question more, the number of persons."""
         return OneSided() if self.ties is None and self.base.has_convex_levels else None
 
+    def of_answer(self, answer: int) -> Noise:
+        if self.ties is None:
+            return self
+        return LiftedNoise(self.base, (abs(self.ties[answer]),) * self.dimension)
+
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError("A lifted law has no masses by radius; use pdf.")
 

@@ -52,7 +52,7 @@ from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import Entropy, chosen, is_private, stamp_of
 
 Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
-# From the answers of all entries, in sensitivities, to the same with noise.
+# From the answers of all entries, in sensitivities and scales, to the same with noise.
 AddedNoise = Callable[[Sequence[Fraction]], Sequence[Fraction]]
 
 
@@ -282,13 +282,14 @@ def _scanned(made: Mechanism) -> list[Block]:
 def _noisy(made: Mechanism, counts: Sequence[Counts], added: AddedNoise) -> list[float]:
     """Every answer with noise, in its own units. Exact rational arithmetic up to the last line."""
     cells = [block.cells for block in made.blocks]
-    scaled = []
-    for entry in made.entries:
+    scaled, units = list[Fraction](), list[Fraction]()
+    for i, entry in enumerate(made.entries):
         place = made.blocks[entry.block].answers_of(entry.group).index(entry.answer)
         counted = counts[entry.block][cells[entry.block][entry.group]][place]
-        scaled.append(Fraction(counted, entry.sensitivity))
-    noisy = zip(added(scaled), made.entries, strict=True)
-    return [float(value * entry.sensitivity * entry.answer.unit) for value, entry in noisy]
+        units.append(entry.sensitivity * Fraction(made.scale_of[i]))
+        scaled.append(counted / units[i])
+    noisy = zip(added(scaled), units, made.entries, strict=True)
+    return [float(value * unit * entry.answer.unit) for value, unit, entry in noisy]
 
 
 def _drawn(made: Mechanism, source: Entropy, scaled: Sequence[Fraction]) -> list[Fraction]:

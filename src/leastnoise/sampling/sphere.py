@@ -21,7 +21,8 @@ absolute error below 2^−47.3 (the angle itself 2^−48.7), so a normal one bel
 and √χ² one below 2^−43.4 + 2^−47·√χ². Together, for √χ² ≤ √(d+1) + 12, |Z̃ − Z/pitch| ≤
 (b/pitch)·(√(d+1) + 16)·2^−42, and twice that is used. A common part adds β·d times as much, and
 β·d²·2^−52 of the largest |Z̃|, at most 9.5·(b/pitch)·√χ², for the rounding of the sum. With shares
-it is β·g_l·Σ g·Z, |g| ≤ 1, so no more; two roundings more for each term are counted.
+it is β·g_l·Σ g·Z, |g| ≤ 1, so no more; two roundings more for each term are counted. Widths
+multiply all of it by the largest of them, and add one rounding of each product.
 Exceptions (√χ² larger: probability below e^−72; the first 64 bits of a U all equal: 2^−63) go to
 decimal arithmetic at once.
 
@@ -102,6 +103,7 @@ class SphereSampler:
     common: float = 0.0  # β
     is_normal: bool = False
     shares: tuple[float, ...] | None = None  # g; 1 everywhere unless given
+    widths: tuple[float, ...] | None = None  # what each answer's noise is multiplied by; else 1
 
     is_joint: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
@@ -128,6 +130,7 @@ class RoundedVectors:
     window: float
     common: Fraction = _NONE  # β
     shares: tuple[float, ...] | None = None  # g
+    widths: tuple[float, ...] | None = None
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -135,7 +138,9 @@ class RoundedVectors:
         """What draws a law whose noise stays within 64-bit integers."""
         ratio = Fraction(law.scale) / law.pitch
         reach = math.sqrt(law.dimension + 1.0) + _REACH
-        if float(ratio) * reach * 16.0 * (1.0 + law.common * law.dimension) > _LARGEST:
+        widest = 1.0 if law.widths is None else max(law.widths)
+        far = float(ratio) * reach * 16.0 * (1.0 + law.common * law.dimension) * widest
+        if far > _LARGEST:
             raise InvalidParameterError(
                 "step", law.step, "to be larger: the noise spans more than 2^61 pitches"
             )
@@ -143,8 +148,11 @@ class RoundedVectors:
         window *= 1.0 + law.common * law.dimension
         roundings = law.dimension if law.shares is None else law.dimension + 3
         window += float(ratio) * reach * 10.0 * law.common * law.dimension * roundings * 2.0**-52
+        if law.widths is not None:
+            window = window * widest * (1.0 + 2.0**-50) + far * 2.0**-52
         uniforms = VectorUniforms(law.dimension, law.is_normal)
-        return RoundedVectors(uniforms, ratio, window, Fraction(law.common), law.shares)
+        drawn = uniforms, ratio, window, Fraction(law.common), law.shares, law.widths
+        return RoundedVectors(*drawn)
 
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
         d, total = self.uniforms.dimension, math.prod(shape)
@@ -163,6 +171,8 @@ class RoundedVectors:
         elif self.common:
             g = np.array(self.shares)
             places += float(self.common) * g * np.sum(g * places, axis=1, keepdims=True)
+        if self.widths is not None:
+            places *= np.array(self.widths)
         places += 0.5
         floor = np.floor(places)
         near = np.abs(places - np.rint(places)) <= self.window
@@ -175,6 +185,7 @@ class RoundedVectors:
                 entropy,
                 self.common,
                 self.shares,
+                self.widths,
             )
         return result
 
@@ -215,6 +226,7 @@ def decided(
     entropy: Entropy,
     common: Fraction = _NONE,
     shares: Sequence[float] | None = None,
+    widths: Sequence[float] | None = None,
 ) -> list[int]:
     """⌊Z/pitch + ½⌋ of one vector, from the words already drawn and as many more as it takes."""
     radii = layout.radii
@@ -239,10 +251,17 @@ def decided(
             if common:
                 places = _with_common(places, common, shares)
                 error *= 1 + common * layout.dimension
+            if widths is not None:
+                places = _widened(places, widths)
+                error *= Fraction(max(widths))
             floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
             if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
                 return floors
         bits *= 2
+
+
+def _widened(places: Sequence[Fraction], widths: Sequence[float]) -> list[Fraction]:
+    return [place * Fraction(width) for place, width in zip(places, widths, strict=True)]
 
 
 def _with_common(

@@ -4,8 +4,9 @@ The noise of different numbers may be drawn together, and be correlated: their e
 add up. A released number is linear in the noisy answers, but for means and variances of a number
 that is noisy itself, so a combination is a linear form in the noise of each draw. Draws are
 independent; within one any two answers have the same correlation ρ, so a form with the coefficients
-c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²). Numbers of a table are linear in the entries that
-were measured, so the same holds for them.
+c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the variance is
+in proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were measured, so
+the same holds for them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastnoise.errors import PlanError, real_number
+from leastnoise.laws.base import Noise
 from leastnoise.releases.estimates.estimate import entries_of
 from leastnoise.releases.estimates.ratios import centre
 from leastnoise.releases.estimates.reconstructed import numbers, sums_of_draws, symmetric
@@ -138,7 +140,9 @@ def _half_width(made: Mechanism, drawn: _Alike) -> float:
     """From the exact law where each draw moves the form by one of its answers, else by trials."""
     if all(sum(map(bool, parts)) == 1 for _, parts in drawn):
         exact = [
-            ErrorPart(symmetric(made.laws[law].noise), math.fsum(parts), count)
+            ErrorPart(
+                symmetric(_moved_answer(made.laws[law].noise, parts)), math.fsum(parts), count
+            )
             for (law, parts), count in drawn.items()
         ]
         return half_width(exact, CONFIDENCE)
@@ -148,6 +152,11 @@ def _half_width(made: Mechanism, drawn: _Alike) -> float:
         noise = made.laws[law].noise
         together += sums_of_draws(noise, count, TRIALS, source) @ np.array(parts)
     return float(np.quantile(np.abs(together), CONFIDENCE))
+
+
+def _moved_answer(noise: Noise, parts: Sequence[float]) -> Noise:
+    """The law of the one answer that is in a form."""
+    return noise.of_answer(next(at for at, part in enumerate(parts) if part))
 
 
 def _unknown(key: tuple[str, str], plan: Plan) -> str:

@@ -333,11 +333,9 @@ def sums_of_draws(law: Noise, draws: int, count: int, source: InsecureSeededEntr
         for _ in range(draws):
             total += pool[_words(source, count) % np.uint64(len(pool))]
         return total
-    whole = np.full((law.dimension, law.dimension), law.correlation)
-    np.fill_diagonal(whole, 1.0)
     uniform = (_words(source, count * law.dimension) >> np.uint64(11)) + 0.5
     normal = ndtri(uniform.reshape(count, law.dimension) * 2.0**-53)
-    root = np.linalg.cholesky(draws * law.variance * whole)
+    root = np.linalg.cholesky(draws * law.covariance)
     return np.asarray(normal @ root.T, dtype=np.float64)
 
 

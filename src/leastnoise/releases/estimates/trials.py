@@ -28,8 +28,6 @@ class Trials:
 
     def __init__(self, made: Mechanism) -> None:
         self._made = made
-        draws = enumerate(drawn.entries for drawn in made.draws)
-        self._where = {entry: (d, at) for d, served in draws for at, entry in enumerate(served)}
         self._kept: dict[tuple[int, int], Floats] = {}
 
     def _is_of_table(self, entries: Sequence[int]) -> bool:
@@ -39,7 +37,7 @@ class Trials:
         )
 
     def pattern(self, entries: Sequence[int]) -> Pattern:
-        """What the joint law of the noise on these entries, in units of sensitivity, depends on."""
+        """What the joint law of the noise on these entries, in its units, depends on."""
         numbered: dict[int, int] = {}
         found = []
         for entry in entries:
@@ -47,7 +45,7 @@ class Trials:
                 one, _ = numbers(self._made).of(entry)
                 found.append((-1 - one.table, one.start, 0))
                 continue
-            d, at = self._where[entry]
+            d, at = self._made.place_of[entry]
             found.append((self._made.draws[d].law, numbered.setdefault(d, len(numbered)), at))
         return tuple(found)
 
@@ -73,7 +71,8 @@ def worth(made: Mechanism, entry: int) -> float:
     """One unit of noise on an entry, or on a number of a table, in the units of its statistic."""
     if entry >= len(made.entries):
         return numbers(made).worth(entry)
-    return made.entries[entry].sensitivity * float(made.entries[entry].answer.unit)
+    asked = made.entries[entry]
+    return made.scale_of[entry] * asked.sensitivity * float(asked.answer.unit)
 
 
 def noise_on(made: Mechanism, entry: int) -> tuple[float, float]:
@@ -82,15 +81,15 @@ def noise_on(made: Mechanism, entry: int) -> tuple[float, float]:
     if entry >= len(made.entries):
         of_table = numbers(made)
         return of_table.std(entry) * one, of_table.half_width(entry, CONFIDENCE) * one
-    law = made.law_of[entry].noise
-    return law.std * one, _half_width(law) * one
+    law, (_, at) = made.law_of[entry].noise, made.place_of[entry]
+    return law.stds[at] * one, _half_width(law.of_answer(at)) * one
 
 
 def std_of(made: Mechanism, entry: int) -> float:
     """Standard deviation of the noise on an entry, in its statistic's units."""
-    is_number = entry >= len(made.entries)
-    std = numbers(made).std(entry) if is_number else made.law_of[entry].noise.std
-    return std * worth(made, entry)
+    if entry >= len(made.entries):
+        return numbers(made).std(entry) * worth(made, entry)
+    return made.std(entry) * float(made.entries[entry].answer.unit)
 
 
 @lru_cache(maxsize=64)

@@ -1,22 +1,36 @@
 """Which answers share a draw of noise: the three ways that `sensitivity` proves valid, and what the
 checks get beside them.
 
-Answers of another weight, or with a wanted sigma, have a law of their own. The checks have one too,
+Answers with a wanted sigma have a law of their own. Those of other weights share a draw whose noise
+is of unequal sizes, or have a law of their own too ("… weights apart"): what needs less is taken,
+unless some answer had over 6 % more noise for its weight than apart.
+What is made small is O = √(Σ w⁴σ² / Σ w²), of each answer's weight w and σ in sensitivities: the
+best normal noise for it has σ in proportion to 1/w (docs/mathematics.md#unequal-ranges), and where
+σ = scale/w for all, O is the scale. The checks have a law of their own,
 for `CHECKS` of ε. The discrete Laplace law is pure: it adds to ε at most what it costs, and nothing
 to δ. What is asked for gets the rest, so its noise grows by 1/(1 − CHECKS) at most, 1.5 %.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
-from leastnoise.releases.noise.sensitivity import Answer, Block, changes_of, is_checks
+from leastnoise.releases.noise.sensitivity import (
+    EITHER_WAY,
+    Answer,
+    AnswerRange,
+    Block,
+    changes_of,
+    is_checks,
+    plainly,
+)
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
@@ -25,6 +39,8 @@ _MOST_CHECKS = 0.1  # of ε for all checks: noise of 14 persons will do
 _LEAST_CHECK = 1e-4  # of ε a draw: below, the table of the law has more than 600,000 entries
 # Answers in one joint draw: beyond, independent noise is better (python -m benchmarks batches).
 _MOST_JOINT = 100
+APART = ", weights apart"
+_MOST_UNEQUAL = 1000.0  # two weights of one draw, of which the fourth power counts
 
 
 @dataclass(frozen=True)
@@ -35,13 +51,19 @@ class AskedAnswer:
     group: int
     answer: Answer
     sensitivity: int
-    is_one_sided: bool = False  # a person who comes can only add to it
+    range: AnswerRange = EITHER_WAY  # what a person who comes adds to it, in sensitivities
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether a person who comes can only add to it."""
+        return self.range[0] >= 0.0
 
 
 @dataclass(frozen=True)
 class LawSpec:
     """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed. Of
-    the answers of one draw a person makes the `changes`."""
+    the answers of one draw a person makes the `changes`. Where they have unequal `weights`, of the
+    squares of their errors, sigma is the root of the weighted mean square."""
 
     batch: int
     uses: int
@@ -49,6 +71,7 @@ class LawSpec:
     fixed: float | None
     domain: Domain
     changes: Changes = BOX
+    weights: tuple[float, ...] | None = None
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: not all very different weights can be had."""
@@ -84,11 +107,7 @@ class NoiseLayout:
 
 def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
-    made = [_layout("joint", asked_jointly)]
-    if any(block.group_by for block in asked):
-        made += [_layout("by group", asked), _layout("product", asked)]
-        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
-            del made[0]  # one answer moves: noise of its own on each hides that with one draw
+    made = _ways(asked, asked_jointly)
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
     for layout in possible or [_layout("product", asked)]:
@@ -98,44 +117,84 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
     return list(distinct.values())
 
 
+def _ways(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    is_grouped = any(block.group_by for block in asked)
+    made = [_layout("joint", asked_jointly)]
+    if is_grouped:
+        made += [_layout("by group", asked), _layout("product", asked)]
+        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
+            del made[0]  # one answer moves: noise of its own on each hides that with one draw
+    if any(spec.weights is not None for layout in made for spec in layout.specs):
+        made.append(_layout("joint" + APART, asked_jointly))
+        made += [_layout("by group" + APART, asked)] if is_grouped else []
+    return made
+
+
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
-    cells, which least squares needs."""
+    cells, and equal and equally correlated within one, which least squares needs."""
+    alike = [replace(block, ranges=plainly(block.ranges)) for block in measured]
     if all(len(block.answers) == 1 for block in measured if not is_checks(block)):
-        return [_layout("product", measured)]
-    return [_layout("by group", measured), _layout("product", measured)]
+        return [_layout("product", alike)]
+    return [replace(_layout("by group" + APART, alike), name="by group"), _layout("product", alike)]
 
 
-# weight, wanted sigma, answers a draw, domain, what one person changes in it
-_Shape = tuple[float, float | None, int, Domain, Changes]
+# weights, wanted sigma, answers a draw, domain, what one person changes in it
+_Shape = tuple[tuple[float, ...], float | None, int, Domain, Changes]
 
 
 def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     """One of the ways.
 
-    1. The checks are set apart; what else shares a weight, or a wanted sigma, is one class.
+    1. The checks are set apart; what else shares a wanted sigma, or has none, is one class; where
+       weights are apart, or very unequal, what shares a weight.
     2. Each class is cut into draws: of all its answers, of those of one group, or of one.
     3. Draws of one shape have one law. One person is seen in as many of them as the cut says.
     """
     entries = asked_answers(asked)
-    classes = _classes(asked, entries)
+    weights, ratios = _wanted(asked, entries)
     checks = _check_entries(name, asked, entries)
-    apart = set(checks)
+    left = sorted(set(range(len(entries))) - set(checks))
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
-    for (weight, ratio), members in classes.items():
-        served = [i for i in members if i not in apart]
-        domain = _domain(ratio, [entries[i] for i in served])
-        for batch, seen, draws in _cut(name, asked, entries, served):
+    for ratio, served in _classes(name, left, weights, ratios):
+        for seen, draws in _cut(name, asked, entries, served, weights):
+            each = tuple(weights[i] for i in draws[0])
+            domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
             changes = _changes(asked, entries, draws)
-            shape = (weight, ratio, batch, domain, changes)
+            shape = (each, ratio, len(draws[0]), domain, changes)
             before = specs[shape].uses if shape in specs else 0
-            specs[shape] = LawSpec(batch, before + seen, 1.0 / weight, ratio, domain, changes)
+            specs[shape] = _spec(each, before + seen, ratio, domain, changes)
             drawn += [(shape, draw) for draw in draws]
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
     return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+
+
+def _classes(
+    name: str, left: Sequence[int], weights: Sequence[float], ratios: Sequence[float | None]
+) -> list[tuple[float | None, list[int]]]:
+    """The entries that may share a draw, with their wanted sigma. No draw serves weights that
+    differ very much."""
+    own = [weights[i] for i in left]
+    is_apart = name.endswith(APART) or max(own) >= _MOST_UNEQUAL * min(own)
+    found: dict[tuple[float, float | None], list[int]] = {}
+    for i in left:
+        found.setdefault((weights[i] if is_apart else 0.0, ratios[i]), []).append(i)
+    return [(ratio, served) for (_, ratio), served in found.items()]
+
+
+def _spec(
+    weights: tuple[float, ...], uses: int, ratio: float | None, domain: Domain, changes: Changes
+) -> LawSpec:
+    """The law of draws with answers of these weights; its factor is √(Σ w² / Σ w⁴), so that the
+    weighted error of all is O of the docstring above."""
+    if len(set(weights)) == 1:
+        return LawSpec(len(weights), uses, 1.0 / weights[0], ratio, domain, changes)
+    squares, fourths = sum(w**2 for w in weights), tuple(w**4 for w in weights)
+    factor = math.sqrt(squares / sum(fourths))
+    return LawSpec(len(weights), uses, factor, ratio, domain, changes, fourths)
 
 
 def _changes(
@@ -144,13 +203,26 @@ def _changes(
     """What one person changes in any of these draws, which are alike but for fewer answers in the
     last: a space that holds for the first of them holds for all."""
     served = [entries[i] for i in draws[0]]
-    one_sided = [entries[i].is_one_sided for draw in draws for i in draw]
     touched = 0
     for b, block in enumerate(asked):
         sizes = Counter(entry.group for entry in served if entry.block == b)
         other = sizes.pop(len(block.groups), 0)
         touched += other + sum(sorted(sizes.values(), reverse=True)[: block.touched])
-    return changes_of([all(one_sided)] * len(served), touched)
+    ranges = [entry.range for entry in served]
+    for draw in draws[1:]:
+        for at, moved in enumerate(_turned([entries[i].range for i in draw], ranges)):
+            ranges[at] = (min(ranges[at][0], moved[0]), max(ranges[at][1], moved[1]))
+    return changes_of(ranges, touched)
+
+
+def _turned(moved: list[AnswerRange], known: Sequence[AnswerRange]) -> list[AnswerRange]:
+    """The ranges of a draw, or, where that is within the known ones, their mirror: a space of
+    changes holds the mirror of each. The number of all other keys has the noise of an answer that
+    may only fall."""
+    mirror = [(-high, -low) for low, high in moved]
+    pairs = zip(mirror, known, strict=False)
+    is_within = all(least <= low and high <= most for (low, high), (least, most) in pairs)
+    return mirror if is_within else moved
 
 
 def _domain(ratio: float | None, served: Sequence[AskedAnswer]) -> Domain:
@@ -174,25 +246,23 @@ def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     )
 
 
-def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, bool]]:
-    """The answers of a cell with their sensitivities, and whether a person who comes only adds."""
+def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, AnswerRange]]:
+    """The answers of a cell with their sensitivities and ranges."""
     count = len(block.answers)
-    one_sided = block.is_one_sided or (False,) * (count + 1)
+    ranges = block.ranges or (EITHER_WAY,) * (count + 1)
     answers = block.answers_of(cell)
     if answers == block.answers:
-        return list(zip(answers, block.sensitivities, one_sided[:count], strict=True))
-    return [(answers[0], block.other_sensitivity, one_sided[-1])]
+        return list(zip(answers, block.sensitivities, ranges[:count], strict=True))
+    return [(answers[0], block.other_sensitivity, ranges[-1])]
 
 
-def _classes(
+def _wanted(
     asked: Sequence[Block], entries: Sequence[AskedAnswer]
-) -> dict[tuple[float, float | None], list[int]]:
-    """The entries that share a law, by their weight, or by their wanted sigma in sensitivities."""
-    classes: dict[tuple[float, float | None], list[int]] = {}
-    for index, entry in enumerate(entries):
+) -> tuple[list[float], list[float | None]]:
+    """The weight of each entry, and its wanted sigma in sensitivities."""
+    weights, ratios = list[float](), list[float | None]()
+    for entry in entries:
         block = asked[entry.block]
-        if is_checks(block):
-            continue
         place = block.answers.index(entry.answer) if entry.answer in block.answers else 0
         wanted, sensitivity = block.sigmas[place], block.sensitivities[place]
         ratio = None if wanted is None else min(wanted / sensitivity, LARGEST)
@@ -201,9 +271,9 @@ def _classes(
                 f"Expected the wanted sigma of an answer to be at least {SMALLEST} of its "
                 f"sensitivity ({sensitivity} lattice units): declare a larger sigma."
             )
-        weight = 1.0 if ratio is not None else block.weights[place]
-        classes.setdefault((weight, ratio), []).append(index)
-    return classes
+        weights.append(1.0 if ratio is not None else block.weights[place])
+        ratios.append(ratio)
+    return weights, ratios
 
 
 def _check_entries(
@@ -214,29 +284,34 @@ def _check_entries(
     for i, entry in enumerate(entries):
         block = asked[entry.block]
         is_other = entry.group == len(block.groups)
-        is_apart = is_other and (name == "joint" or not block.other_is_free)
+        is_apart = is_other and (name.startswith("joint") or not block.other_is_free)
         if is_checks(block) or is_apart:
             found.append(i)
     return tuple(found)
 
 
 def _cut(
-    name: str, asked: Sequence[Block], entries: Sequence[AskedAnswer], members: list[int]
-) -> Iterator[tuple[int, int, list[tuple[int, ...]]]]:
-    """The entries of one class as draws: answers in each, how many see one person, the draws."""
-    if name == "joint":
-        yield len(members), 1, [tuple(members)]
+    name: str,
+    asked: Sequence[Block],
+    entries: Sequence[AskedAnswer],
+    members: list[int],
+    weights: Sequence[float],
+) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
+    """The entries of one class as draws of one size: how many see one person, and the draws."""
+    if name.startswith("joint"):
+        yield 1, [tuple(members)]
         return
-    for b, block in enumerate(asked):
-        groups: dict[int, list[int]] = {}
-        for i in members:
-            if entries[i].block == b:
-                groups.setdefault(entries[i].group, []).append(i)
-        if groups:
-            size = len(next(iter(groups.values())))
-            batch = size if name == "by group" else 1
-            draws = [served for group in groups.values() for served in in_batches(group, batch)]
-            yield batch, block.touched * (size // batch), draws
+    groups: dict[int, dict[int, list[int]]] = {}
+    for i in members:
+        groups.setdefault(entries[i].block, {}).setdefault(entries[i].group, []).append(i)
+    for b, found in groups.items():
+        if name.startswith("by group"):
+            yield asked[b].touched, [tuple(served) for served in found.values()]
+            continue
+        first = Counter(weights[i] for i in next(iter(found.values())))
+        for weight, count in first.items():
+            alike = [i for group in found.values() for i in group if weights[i] == weight]
+            yield asked[b].touched * count, [(i,) for i in alike]
 
 
 def in_batches(entries: Sequence[int], size: int) -> list[tuple[int, ...]]:

@@ -210,15 +210,14 @@ def _in_no_table(block: Block, tables: Sequence[MarginTable]) -> list[int]:
 
 def _only(block: Block, left: Sequence[int], *, keeps_other: bool) -> Block:
     """The block with some of its answers."""
-    one_sided = block.is_one_sided
-    beyond = one_sided[len(block.answers) :]
+    beyond = block.ranges[len(block.answers) :]
     changed = replace(
         block,
         answers=tuple(block.answers[i] for i in left),
         sensitivities=tuple(block.sensitivities[i] for i in left),
         weights=tuple(block.weights[i] for i in left),
         sigmas=tuple(block.sigmas[i] for i in left),
-        is_one_sided=(*(one_sided[i] for i in left), *beyond),
+        ranges=(*(block.ranges[i] for i in left), *beyond),
     )
     return changed if keeps_other else replace(changed, other=None, other_sensitivity=0)
 
@@ -480,8 +479,8 @@ def stds_of(layout: NoiseLayout, laws: ScaledLaws) -> dict[tuple[int, Answer], f
     """The standard deviation of the noise on each answer of each block, in sensitivities."""
     found: dict[tuple[int, Answer], float] = {}
     for spec, entries in layout.draws:
-        std = laws.laws[spec].noise.std
-        for i in entries:
+        stds = laws.laws[spec].stds(layout.specs[spec].batch)
+        for i, std in zip(entries, stds, strict=False):
             entry = layout.entries[i]
             found[entry.block, entry.answer] = std
     return found

@@ -53,10 +53,12 @@ _WIDER, _WIDENINGS = 2.5e-4, 8  # how a closed form on a lattice is widened unti
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw of a law, and the entries it serves: as many as the law has answers, or fewer."""
+    """One draw of a law, and the entries it serves: as many as the law has answers, or fewer; each
+    is divided by its scale first, beside its sensitivity, where there are `scales`."""
 
     law: int
     entries: tuple[int, ...]
+    scales: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,8 @@ class Mechanism:
             grouping were measured by itself.
         tried: The sets of marginals that were looked at.
 
-    Guarantees: releasing every entry, divided by its sensitivity, with the noise of its draw is
+    Guarantees: releasing every entry, divided by its sensitivity and scale, with the noise of its
+    draw is
     (`epsilon`, `delta`)-differentially private for the plan's unit and relation; `epsilon` is the
     judge's bound for the laws that are sampled, at most the plan's.
     """
@@ -127,12 +130,34 @@ class Mechanism:
         Returns:
             The standard deviation, in units of the answer.
         """
-        return self.law_of[entry].noise.std * self.entries[entry].sensitivity
+        law, (_, at) = self.law_of[entry].noise, self.place_of[entry]
+        return law.stds[at] * self.scale_of[entry] * self.entries[entry].sensitivity
 
     @cached_property
     def law_of(self) -> Mapping[int, SampledLaw]:
         """The law of each entry."""
         return {entry: self.laws[draw.law] for draw in self.draws for entry in draw.entries}
+
+    @cached_property
+    def place_of(self) -> Mapping[int, tuple[int, int]]:
+        """The draw of each entry, and its place there."""
+        return {
+            entry: (d, at)
+            for d, draw in enumerate(self.draws)
+            for at, entry in enumerate(draw.entries)
+        }
+
+    @cached_property
+    def scale_of(self) -> Mapping[int, float]:
+        """What each entry is divided by beside its sensitivity: 1 but for answers of unequal ranges
+        or weights that share a draw."""
+        return {
+            entry: scale
+            for draw in self.draws
+            for entry, scale in zip(
+                draw.entries, draw.scales or (1.0,) * len(draw.entries), strict=True
+            )
+        }
 
 
 def mechanism(plan: Plan) -> Mechanism:
@@ -263,7 +288,8 @@ def sampled_within(
         # A closed form gets a lattice, which costs a little: it is widened until the judge agrees.
         wider = 1.0 + _WIDER * attempt
         laws = tuple(
-            SampledLaw(law.sampled(wider), law.uses, law.origin, law.changes) for law in designed
+            SampledLaw(law.sampled(wider), law.uses, law.origin, law.changes, law.scales)
+            for law in designed
         )
         cost = composed_epsilon(laws, delta)
         if cost <= epsilon:
@@ -277,18 +303,22 @@ def sampled_within(
 def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ...]:
     """The draws; where a batch is better served by independent noise, or by joint noise on blocks
     of it, it is cut accordingly."""
-    sizes = [law.noise.dimension for law in laws]
-    cut = [(spec, in_batches(served, sizes[spec])) for spec, served in layout.draws]
-    draws = [Draw(spec, entries) for spec, batches in cut for entries in batches]
+    draws = []
+    for spec, served in layout.draws:
+        size, scales = laws[spec].noise.dimension, laws[spec].scales
+        for at, entries in enumerate(in_batches(served, size)):
+            own = None if scales is None else scales[at * size : at * size + len(entries)]
+            draws.append(Draw(spec, entries, own))
     return (*draws, *(Draw(len(laws) - 1, (i,)) for i in layout.checks))
 
 
 def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:
-    """μ of the best Gaussian noise of the same standard deviations: correlated where all answers of
-    a draw move the same way, else independent."""
+    """μ of the best Gaussian noise of the same (weighted) mean square: correlated where that helps,
+    and of unequal sizes."""
     mu2 = 0.0
     for spec, law in zip(layout.specs, laws, strict=False):
-        mu2 += spec.uses * gaussian_reach(spec.batch, spec.changes) / law.noise.variance
+        reach = gaussian_reach(spec.batch, spec.changes, spec.weights)
+        mu2 += spec.uses * reach / law.spread(spec.batch, spec.weights) ** 2
     if layout.checks:
         mu2 += layout.check_uses / laws[-1].noise.variance
     return math.sqrt(mu2)

@@ -21,14 +21,23 @@ from leastnoise.artefact.exact import exact
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.calibrate import calibrate, least_scale
 from leastnoise.designer.design import design
-from leastnoise.designer.request import smallest_ratio
+from leastnoise.designer.fits import Fit, fits_of
+from leastnoise.designer.request import Request, smallest_ratio
 from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
 from leastnoise.lattice.resolution import bins_to_compare
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.laws.correlated import (
+    correlated,
+    float_ranges,
+    gaussian_parts,
+    gaussian_reach,
+    shared,
+)
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.releases.noise.layout import LARGEST, SMALLEST, LawSpec, NoiseLayout
+from leastnoise.releases.noise.layout import APART, LARGEST, SMALLEST, LawSpec, NoiseLayout
 
+_WORTH_FRACTIONS = 0.01  # of the noise on whole numbers, for which they get noise of the real line
 _GAUSSIAN_CLOSE = 1e-9  # of ε, how close Gaussian noise comes to it
 CLOSE = 1e-3  # how far below the budget a search over several laws may stop
 ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
@@ -38,15 +47,37 @@ _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the 
 _FAILURES = (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError)  # of a design
 
 
+class _UnequalAnswers:
+    """What a law is for answers that are divided by scales of their own, beside sensitivities."""
+
+    noise: Noise
+    scales: tuple[float, ...] | None
+
+    def stds(self, answers: int) -> tuple[float, ...]:
+        """Standard deviation of the noise on each of the answers of a batch, in sensitivities."""
+        each = self.noise.stds if self.noise.dimension == answers else (self.noise.std,) * answers
+        if self.scales is None:
+            return each
+        return tuple(scale * std for scale, std in zip(self.scales, each, strict=True))
+
+    def spread(self, answers: int, weights: Sequence[float] | None = None) -> float:
+        """The root of the weighted mean square of them."""
+        alpha = (1.0,) * answers if weights is None else weights
+        whole = math.fsum(a * std**2 for a, std in zip(alpha, self.stds(answers), strict=True))
+        return math.sqrt(whole / math.fsum(alpha))
+
+
 @dataclass(frozen=True)
-class DesignedLaw:
-    """A designed law, and the δ it was designed for."""
+class DesignedLaw(_UnequalAnswers):
+    """A designed law, and the δ it was designed for. Where there are `scales` each answer of a
+    batch is divided by its own first, and `changes` are those of what is so scaled."""
 
     noise: Noise
     uses: int
     origin: str
     delta: float
     changes: Changes = BOX
+    scales: tuple[float, ...] | None = None
 
     def sampled(self, wider: float = 1.0) -> Noise:
         """The law as it is sampled; a closed form gets a lattice and may need to be `wider`."""
@@ -57,14 +88,16 @@ class DesignedLaw:
 
 
 @dataclass(frozen=True)
-class SampledLaw:
-    """A law with integer weights for answers of unit sensitivity; one person can be seen in at most
-    `uses` of its draws, and makes the `changes` in each."""
+class SampledLaw(_UnequalAnswers):
+    """A law with integer weights for answers of unit sensitivity, divided by `scales` where there
+    are some; one person can be seen in at most `uses` of its draws, and makes the `changes` in
+    each."""
 
     noise: Noise
     uses: int
     origin: str
     changes: Changes = BOX
+    scales: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,12 +134,24 @@ def best(
     scales = {layout.name: _estimate(layout.specs, *left[layout.name]) for layout in layouts}
     by_estimate = sorted(layouts, key=lambda layout: scales[layout.name])
     solved = _shortlisted(by_estimate, left, scales)
-    scales |= {name: laws.scale for name, laws in solved.items()}
+    specs = {layout.name: layout.specs for layout in layouts}
+    scales |= {name: _needed(specs[name], laws) for name, laws in solved.items()}
     name = min(solved, key=lambda name: scales[name])
     chosen = next(layout for layout in layouts if layout.name == name)
     least = scales[name]
     alternatives = {name: scale / least for name, scale in scales.items() if math.isfinite(scale)}
     return chosen, solved[name], alternatives
+
+
+def _needed(specs: Sequence[LawSpec], found: ScaledLaws) -> float:
+    """What layouts are compared by: their scale, and of answers of unequal weights w in one draw no
+    w·σ that is beyond it by more than a few per cent: weights are there to be kept."""
+    most = [
+        math.sqrt(math.sqrt(weight)) * std / _SHORTLIST
+        for spec, law in zip(specs, found.laws, strict=True)
+        for weight, std in zip(spec.weights or (), law.stds(spec.batch), strict=False)
+    ]
+    return max([found.scale, *most])
 
 
 def _shortlisted(
@@ -120,7 +165,7 @@ def _shortlisted(
     solved: dict[str, ScaledLaws] = {}
     failure = "no law was tried"
     for layout in by_estimate:
-        if not solved or scales[layout.name] <= most:
+        if not solved or scales[layout.name] <= most or layout.name.endswith(APART):
             try:
                 solved[layout.name] = solve(layout.specs, *left[layout.name])
             except DesignError as error:
@@ -139,8 +184,7 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
         return gaussian
 
     def epsilon_of(scale: float) -> float:
-        cubes = [(_cube(spec, spec.sigma(scale)), spec.uses, spec.changes) for spec in specs]
-        together = _composed(cubes)
+        together = _composed([_cube(spec, spec.sigma(scale)) for spec in specs])
         try:
             return together.epsilon(delta)
         except AccountingError:
@@ -158,14 +202,31 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
     return gaussian if found is None else found
 
 
-def _cube(spec: LawSpec, sigma: float) -> Noise:
-    """The known law without a tail of its own, on a lattice that is good enough to compare laws."""
+def _cube(spec: LawSpec, sigma: float) -> tuple[Noise, int, Changes]:
+    """The known law without a tail of its own, on a lattice that is good enough to compare laws,
+    with its uses and the changes it is judged for."""
     if spec.batch == 1:
-        return classic.laplace(sigma)
-    step = 1.0 / bins_to_compare(sigma)
-    if spec.changes.is_one_sided:
-        return LiftedNoise(classic.cube(math.sqrt(2.0) * sigma, spec.batch + 1, step=step))
-    return classic.cube(sigma, spec.batch, step=step)
+        return classic.laplace(sigma), spec.uses, spec.changes
+    fit = _lifted_fit(spec)
+    if fit is None:
+        step = 1.0 / bins_to_compare(sigma)
+        return classic.cube(sigma, spec.batch, step=step), spec.uses, BOX
+    one = sigma / fit.spread
+    base = classic.cube(math.sqrt(2.0) * one, spec.batch + 1, step=1.0 / bins_to_compare(one))
+    return LiftedNoise(base, fit.request.ties), spec.uses, fit.request.changes
+
+
+@lru_cache(maxsize=256)
+def _lifted_fit(spec: LawSpec) -> Fit | None:
+    """How a hidden count serves the answers; None where the cube without one needs less."""
+    if not spec.changes.is_one_sided:
+        return None
+    d = spec.batch
+    asked = Request.of(delta=0.5, batch=d, changes=spec.changes, weights=spec.weights)
+    # the variance of a cube of d + 1 answers, halved, to that of one of d: (d + 3)/(2(d + 1))
+    most = math.sqrt(2.0 * (d + 1.0) / (d + 3.0))
+    found = [fit for fit in fits_of(asked) if fit.request.is_lifted and fit.request.parts is None]
+    return next((fit for fit in found if fit.spread < most), None)
 
 
 # What Gaussian noise needs: a first guess, what no release may be worse than, and a comparison
@@ -191,9 +252,9 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_scale(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
-    """The scale that independent Gaussian noise would need, +inf where the fixed sigmas leave it
-    nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·touched/σ²."""
-    seen = [spec.uses * spec.changes.touched_of(spec.batch) for spec in specs]
+    """The scale that the best Gaussian noise would need, +inf where the fixed sigmas leave it
+    nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·reach/σ²."""
+    seen = [spec.uses * _reach(spec) for spec in specs]
     each = list(zip(seen, specs, strict=True))
     spent = sum(uses / spec.fixed**2 for uses, spec in each if spec.fixed is not None)
     wanted = sum(uses / spec.factor**2 for uses, spec in each if spec.fixed is None)
@@ -201,6 +262,11 @@ def gaussian_scale(specs: Sequence[LawSpec], epsilon: float, delta: float) -> fl
     if wanted == 0.0:
         return math.sqrt(spent / allowed)
     return math.sqrt(wanted / (allowed - spent)) if spent < allowed else math.inf
+
+
+@lru_cache(maxsize=256)
+def _reach(spec: LawSpec) -> float:
+    return gaussian_reach(spec.batch, spec.changes, spec.weights)
 
 
 # Which scale
@@ -216,7 +282,8 @@ def solve(specs: Sequence[LawSpec], epsilon: float, delta: float) -> ScaledLaws:
     target = epsilon * (1.0 - ROUNDING)
     if len(specs) == 1 and specs[0].fixed is None:
         law = designed(specs[0], delta, epsilon=target)
-        return ScaledLaws(law.noise.std / specs[0].factor, (law,), target)
+        spread = law.spread(specs[0].batch, specs[0].weights)
+        return ScaledLaws(spread / specs[0].factor, (law,), target)
     found: ScaledLaws | None = None
     failure = ""
     for share in _SHARES if len(specs) > 1 else (1.0,):
@@ -240,16 +307,26 @@ def _less_noise(one: ScaledLaws | None, other: ScaledLaws | None) -> ScaledLaws 
 
 
 def _all_gaussian(specs: Sequence[LawSpec], epsilon: float, delta: float) -> ScaledLaws | None:
-    """Independent Gaussian noise, which no release may be worse than; None if sigmas are fixed."""
+    """The best Gaussian noise, which no release may be worse than; None if sigmas are fixed."""
     scale = gaussian_scale(specs, epsilon, delta)
     if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
         return None
-    noise = [
-        (classic.gaussian(spec.sigma(scale)), spec.uses * spec.changes.touched_of(spec.batch))
-        for spec in specs
-    ]
-    found = _judged(scale, [DesignedLaw(*one, "Gaussian", delta) for one in noise], delta)
+    found = _judged(scale, [_gaussian(spec, spec.sigma(scale), delta) for spec in specs], delta)
     return found if found.epsilon <= epsilon else None
+
+
+def _gaussian(spec: LawSpec, sigma: float, delta: float) -> DesignedLaw:
+    """Gaussian noise: independent for changes of any signs, else correlated."""
+    d, space, uses = spec.batch, spec.changes, spec.uses
+    parts = gaussian_parts(d, space, spec.weights)
+    if parts is not None:
+        law = shared(sigma / parts.spread, parts, core="gaussian")
+        changes = parts.changes(float_ranges(space, d), space.touched_of(d))
+        return DesignedLaw(law, uses, "correlated Gaussian", delta, changes, parts.scales)
+    if d > 1 and space.is_one_sided:
+        law = correlated(sigma, d, core="gaussian", changes=space)
+        return DesignedLaw(law, uses, "correlated Gaussian", delta, space)
+    return DesignedLaw(classic.gaussian(sigma), uses * space.touched_of(d), "Gaussian", delta)
 
 
 def _common(
@@ -301,15 +378,9 @@ def designed(
     """The best law for a spec."""
     # On the integers very small noise may not exist; the real line then serves counts too.
     domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
-    failure = ""
-    for domain in domains:
-        try:
-            found, _ = _designed_on(domain, spec, delta, epsilon=epsilon, sigma=sigma)
-            # Where several laws are composed ε may jump at a tiny change of one: the search must
-            # see the laws that are sampled.
-            return found if sigma is None else replace(found, noise=found.sampled())
-        except _FAILURES as error:
-            failure = str(error)
+    found, failure = _least_noise_on(domains, spec, delta, epsilon=epsilon, sigma=sigma)
+    if found is not None:
+        return found
     # More may be allowed than the least noise that can be designed needs: then that is it.
     for domain in domains if epsilon is not None else ():
         try:
@@ -319,6 +390,42 @@ def designed(
         if epsilon is not None and cost <= epsilon:
             return found
     raise DesignError(failure)
+
+
+def _least_noise_on(
+    domains: Sequence[Domain],
+    spec: LawSpec,
+    delta: float,
+    *,
+    epsilon: float | None,
+    sigma: float | None,
+) -> tuple[DesignedLaw | None, str]:
+    """The best law on the first of the domains that has one, or where it may gain on the next, on
+    that; None with the reason where there is none."""
+    failure = ""
+    best: tuple[float, DesignedLaw] | None = None
+    for domain in domains:
+        if best is not None and not _may_gain_on_the_line(spec):
+            break
+        try:
+            found, cost = _designed_on(domain, spec, delta, epsilon=epsilon, sigma=sigma)
+            # Where several laws are composed ε may jump at a tiny change of one: the search must
+            # see the laws that are sampled.
+            found = found if sigma is None else replace(found, noise=found.sampled())
+        except _FAILURES as error:
+            failure = str(error)
+            continue
+        needed = cost if epsilon is None else found.spread(spec.batch, spec.weights)
+        if best is None or needed < best[0] * (1.0 - _WORTH_FRACTIONS):
+            best = needed, found
+    return (None if best is None else best[1]), failure
+
+
+def _may_gain_on_the_line(spec: LawSpec) -> bool:
+    """Whether some whole answers only rise and others do not: the hidden count with ties, which is
+    the best for few of them, is a law of the real line."""
+    ranges = spec.changes.ranges_of(spec.batch) if spec.changes.is_one_sided else None
+    return ranges is not None and any(low < 0 for low, _ in ranges)
 
 
 def _designed_on(
@@ -338,6 +445,10 @@ def _designed_on(
         batch=spec.batch,
         domain=domain,
         changes=spec.changes,
+        weights=spec.weights,
     )
-    changes = made.changes if made.is_joint else BOX
-    return DesignedLaw(made.noise, made.uses, made.origin, delta, changes), made.epsilon
+    changes, scales = made.changes_of(made.noise), made.factors
+    if scales is not None and set(scales) == {1.0}:
+        scales = None
+    law = DesignedLaw(made.noise, made.uses, made.origin, delta, changes, scales)
+    return law, made.epsilon

@@ -64,16 +64,28 @@ its unit. Three ways to add noise are valid, and `mechanism` takes the one of le
     product    one draw for each answer: at most Σ (touched groups)·p draws see any change, by the
                same argument.
 
-**One-sided changes.** With add/remove a person who comes adds to every answer an element of its C,
-and one who goes takes it away. Where no C of the answers of a draw has a negative element (numbers
-of rows, of persons, of values that are there, sums of values that are not negative) they all move
-up, or all move down: the vector of changes is in [0, 1]^d or in −[0, 1]^d, and the noise of a draw
-is fitted to that (`changes_of`). Centred sums and squares go either way, and so does everything
-when a person is replaced: their draws are for the whole cube. Knowing the number of rows does not
-help: it would make the neighbours those with as many rows, that is, replaced persons; so where a
-plan declares a public number of values, all its draws are for the whole cube. Of one draw
-for all d answers a person moves at most those of the groups they touch, Σ (touched groups)·p.
-Counts that are to add up (`"totals"`) are combined as uncorrelated, so their noise is for the cube.
+**Ranges.** With add/remove a person who comes adds to every answer an element of its C, and one who
+goes takes it away: the vector of changes is in ∏ C, or in its mirror −∏ C, the sign being the same
+for all answers. In sensitivities the range of an answer is C/max |C|, its ends rounded outwards:
+
+    numbers of rows, persons, values     [0, 1]; [1, 1] of rows where everybody has one row
+    sums of values in [a, b]             [a, b]/max(|a|, |b|) where everybody has one row and a
+                                         value, else with 0 in it
+    centred sums, squares                [−1, 1]
+
+The noise of a draw is fitted to the ranges of its answers (`changes_of`): where none is below 0
+they all move up or all down, and where some are a hidden count or a common part still gains
+(docs/mathematics.md#unequal-ranges). 0 is in C wherever a person may be without a row in the group,
+a row without the value, or a row with a key beside the complete ones, which counts nowhere: a lower
+end above 0 is for views of which no row is left out, and for these alone.
+
+Everything moves either way when a person is replaced: those draws are for the whole cube. Knowing
+the number of rows does not help: it would make the neighbours those with as many rows, that is,
+replaced persons; so where a plan declares a public number of values, all its draws are for the
+whole cube. Of one draw for all d answers a person moves at most those of the groups they touch,
+Σ (touched groups)·p. Counts that are to add up (`"totals"`) are combined as uncorrelated, so their
+noise is for the cube; the answers of a cell of a table with margins are combined as equally
+correlated, so theirs is for ranges that are all alike (`plainly`).
 
 For *replace* with groups this is cautious: a sum moves by max C − min C only in a group that the
 person both leaves and enters, and then fewer groups are touched.
@@ -134,6 +146,9 @@ View = tuple[tuple[Key, ...], Formula | None]  # a grouping, and the condition o
 ONCE = ("unreadable", "other keys", "clipped", "left out")
 # What the engines' sums hold: 128-bit integers (DuckDB), decimal(38) (Spark), numeric (PostgreSQL).
 LARGEST_SUM = 10**38
+AnswerRange = tuple[float, float]  # from and to
+EITHER_WAY: AnswerRange = (-1.0, 1.0)
+COUNTED: AnswerRange = (0.0, 1.0)
 _TURNS = {"unreadable": 0, "other keys": 1}  # which of them come before the others
 
 
@@ -209,9 +224,8 @@ class Block:
     other: Answer | None = None
     other_sensitivity: int = 0
     other_is_free: bool = False
-    is_one_sided: tuple[
-        bool, ...
-    ] = ()  # whether each of `answers`, and then `other`, only moves up
+    # what a person who comes adds to each of `answers`, and then to `other`, in sensitivities
+    ranges: tuple[AnswerRange, ...] = ()
     marginal: MeasuredMarginal | None = None
 
     @property
@@ -282,18 +296,38 @@ def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int
     return max(abs(low), abs(high)) if relation == "add/remove" else high - low
 
 
-def moves_up(plan: Plan, answer: Answer, limit: ContributionBounds) -> bool:
-    """Whether a person who comes can only add to the answer: see the docstring above."""
+def range_of(plan: Plan, answer: Answer, limit: ContributionBounds) -> AnswerRange:
+    """By how much a person who comes moves the answer, in sensitivities; either way where that does
+    not help, see the docstring above. The ends are floats, rounded outwards."""
     is_apart = plan.relation == "add/remove" and "totals" not in plan.postprocess
     is_n_public = any(statistic.public_n is not None for statistic in plan.statistics)
-    return is_apart and not is_n_public and contribution(answer, limit)[0] >= 0
+    low, high = contribution(answer, limit)
+    largest = max(abs(low), abs(high))
+    if not is_apart or is_n_public or largest == 0:
+        return EITHER_WAY
+    return _end(low, largest, -math.inf), _end(high, largest, math.inf)
 
 
-def changes_of(is_one_sided: Sequence[bool], touched: int) -> Changes:
+def _end(end: int, largest: int, way: float) -> float:
+    """end/largest as a float that is not on the inner side of it."""
+    found, exactly = end / largest, Fraction(end, largest)
+    is_inside = found > exactly if way < 0.0 else found < exactly
+    return math.nextafter(found, way) if is_inside else found
+
+
+def changes_of(ranges: Sequence[AnswerRange], touched: int) -> Changes:
     """The changes of the answers of one draw, of which one person moves at most `touched`."""
-    count = len(is_one_sided)
+    count = len(ranges)
     part = None if touched >= count else touched
-    return OneSided(part) if count > 1 and all(is_one_sided) else Box(part)
+    if count == 1 or all(each == EITHER_WAY for each in ranges):
+        return Box(part)
+    return OneSided(part, tuple(ranges)).fitted(count)
+
+
+def plainly(ranges: Sequence[AnswerRange]) -> tuple[AnswerRange, ...]:
+    """Ranges that hold these and are all alike: of answers that only rise, or of any."""
+    is_one_sided = all(low >= 0.0 for low, _ in ranges)
+    return (COUNTED if is_one_sided else EITHER_WAY,) * len(ranges)
 
 
 def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
@@ -385,7 +419,7 @@ def checks_block(plan: Plan, other_keys: Sequence[View]) -> list[Block]:
             (1.0,) * count,
             (None,) * count,
             touched,
-            is_one_sided=(False,) * count,
+            ranges=(EITHER_WAY,) * count,
         )
     ]
 
@@ -442,8 +476,8 @@ def _block(
 ) -> Block:
     limit = contribution_bounds(plan, group_by, where)
     every = len(groups(group_by))
-    is_one_sided = plan.relation == "add/remove"
-    touched = limit.groups if is_one_sided or not group_by else min(2 * limit.groups, every)
+    is_added = plan.relation == "add/remove"
+    touched = limit.groups if is_added or not group_by else min(2 * limit.groups, every)
     other = _other_answer(plan, group_by, where) if group_by else None
     return Block(
         group_by,
@@ -454,8 +488,8 @@ def _block(
         touched,
         other,
         0 if other is None else sensitivity(other, limit, plan.relation),
-        is_one_sided or 2 * limit.groups <= every,
-        tuple(moves_up(plan, one, limit) for one in (*asked, *([] if other is None else [other]))),
+        is_added or 2 * limit.groups <= every,
+        tuple(range_of(plan, one, limit) for one in (*asked, *([] if other is None else [other]))),
     )
 
 
@@ -477,7 +511,7 @@ def measured_block(
         like.weights,
         (None,) * len(like.answers),
         1,
-        is_one_sided=tuple(moves_up(plan, one, limit) for one in (*like.answers, Answer("rows"))),
+        ranges=tuple(range_of(plan, one, limit) for one in (*like.answers, Answer("rows"))),
         marginal=about,
     )
     if 0 in block.sensitivities:

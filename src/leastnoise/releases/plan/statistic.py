@@ -91,8 +91,8 @@ class Statistic:
         public_n: The number of values, if everybody may know it: of an ungrouped mean or variance.
         expected_n: About how many values each group of a mean or variance will have; for the
             preview of its error alone.
-        weight: Its accuracy relative to the others', in units of sensitivity: twice the weight is
-            half the noise.
+        weight: Its accuracy relative to the others', in units of sensitivity: twice the weight
+            may have half the noise at most; the others have less than that where it costs nothing.
         sigma: The standard deviation of noise wanted on its value, in the units of the value, where
             that is a matter of the noise alone; without one the budget decides.
         where: Which rows it is about, as a formula such as "age >= 65 and ward in ('A', 'B')";

@@ -6,10 +6,12 @@ import math
 from itertools import product
 from typing import Any
 
+from leastnoise.laws.base import Noise
 from leastnoise.releases.estimates.row import CHECKS
 from leastnoise.releases.estimates.shares import share
 from leastnoise.releases.noise.margins import named_marginal
 from leastnoise.releases.noise.mechanism import Mechanism
+from leastnoise.releases.noise.search import SampledLaw
 from leastnoise.releases.noise.sensitivity import Block, bounded_columns
 from leastnoise.releases.plan.keys import OTHER, group_titles
 from leastnoise.releases.plan.plan import Plan
@@ -20,6 +22,8 @@ _LAYOUTS = {
     "joint": "one joint draw for all answers",
     "by group": "one joint draw for the answers of each group",
     "product": "independent noise on each answer",
+    "joint, weights apart": "one joint draw for all answers of a weight",
+    "by group, weights apart": "one joint draw for the answers of each group and weight",
     "series": "the next numbers of one joint draw that is kept for a series of questions",
 }
 _ONCE = (
@@ -151,8 +155,7 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
                 "origin": one.origin,
                 "answers_a_draw": one.noise.dimension,
                 "draws_that_see_a_person": one.uses,
-                "std": one.noise.std,
-                "correlation_of_two_answers": one.noise.correlation,
+                **_sizes(one),
                 "one_person_changes": one.changes.sentence(one.noise.dimension),
             }
             for one in made.laws
@@ -168,15 +171,41 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
 
 def drawn_together(release: ReleaseRecord) -> list[dict[str, Any]]:
     """The numbers whose noise is correlated, draw by draw: the covariance of two of them is the
-    correlation times their standard deviations."""
+    correlation times their standard deviations; with ties, the correlation of two is
+    ττ′/√((1 + τ²)(1 + τ′²))."""
     made = release.mechanism
     found = []
     for draw in made.draws:
         noise = made.laws[draw.law].noise
-        if noise.correlation:
-            named = [named_entry(made, entry) for entry in draw.entries]
+        if not _largest_correlation(noise):
+            continue
+        named = [named_entry(made, entry) for entry in draw.entries]
+        if noise.ties is None:
             found.append({"correlation": noise.correlation, "answers": named})
+        else:
+            found.append({"ties": list(noise.ties[: len(named)]), "answers": named})
     return found
+
+
+def _sizes(law: SampledLaw) -> dict[str, Any]:
+    """The standard deviation of the noise, in sensitivities, and the correlation of two answers;
+    of answers that are not alike one for each, with the ties."""
+    noise = law.noise
+    if noise.ties is None and law.scales is None:
+        return {"std": noise.std, "correlation_of_two_answers": noise.correlation}
+    answers = noise.dimension if law.scales is None else len(law.scales)
+    told: dict[str, Any] = {"std": law.spread(answers), "stds": list(law.stds(answers))}
+    if noise.ties is None:
+        return {**told, "correlation_of_two_answers": noise.correlation}
+    return {**told, "ties": list(noise.ties)}
+
+
+def _largest_correlation(noise: Noise) -> float:
+    """Of two answers of a draw, in absolute value."""
+    if noise.ties is None:
+        return noise.correlation
+    alone = sorted((abs(tie) / math.hypot(1.0, tie) for tie in noise.ties), reverse=True)
+    return alone[0] * alone[1]
 
 
 def named_entry(made: Mechanism, entry: int) -> dict[str, str]:
@@ -236,7 +265,7 @@ def layout_in_words(release: ReleaseRecord) -> str:
     """How the noise was drawn. One joint draw of independent noise is independent noise."""
     made = release.mechanism
     is_independent = all(one.noise.dimension == 1 for one in made.laws)
-    if made.layout == "joint" and is_independent and len(made.entries) > 1:
+    if made.layout.startswith("joint") and is_independent and len(made.entries) > 1:
         return _LAYOUTS["product"]
     return _LAYOUTS[made.layout]
 
@@ -263,11 +292,12 @@ def why(release: ReleaseRecord) -> str:
 
 def _correlated(release: ReleaseRecord) -> str:
     """That errors do not add up as those of independent numbers, where they do not."""
-    found = [one.noise.correlation for one in release.mechanism.laws if one.noise.correlation]
+    found = max(_largest_correlation(one.noise) for one in release.mechanism.laws)
     if not found:
         return ""
+    at_most = "" if all(one.noise.ties is None for one in release.mechanism.laws) else "at most "
     return (
         " The noise of numbers that are drawn together is correlated "
-        f"({max(found):.2g}): their differences are more accurate, and their sums less, than "
+        f"({at_most}{found:.2g}): their differences are more accurate, and their sums less, than "
         "those of independent numbers; Release.combine gives the ± of both."
     )
