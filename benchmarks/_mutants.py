@@ -426,9 +426,50 @@ MUTANTS: list[Mutant] = [
             "the ends of ranges are rounded to nearest, also inwards",
         ),
         (
-            "exactly=not group_by and not plan.complete_keys",
-            "exactly=not group_by",
+            "is_free = bool(group_by) or where is not None or plan.may_drop_rows",
+            "is_free = bool(group_by) or where is not None or bool(plan.where)",
             "who counts nowhere moves every answer by the lower end of its range",
+        ),
+    ),
+    *_in(
+        "releases/noise/sensitivity.py",
+        "releases/test_filters.py",
+        (
+            "is_free = bool(group_by) or where is not None or plan.may_drop_rows",
+            "is_free = bool(group_by) or plan.may_drop_rows",
+            "a row that a statistic does not keep is taken to add to it",
+        ),
+    ),
+    *_in(
+        "releases/plan/plan.py",
+        "releases/test_filters.py",
+        (
+            "return bool(self.complete_keys) or bool(self.where)",
+            "return bool(self.complete_keys)",
+            "a row that the plan does not count is taken to count",
+        ),
+    ),
+    *_in(
+        "releases/data/formulas.py",
+        "releases/test_formula.py",
+        (
+            "cases = ((x.abs() < least, self.number(0)), (x.abs() <= largest, x))",
+            "cases = ((x.abs() >= least * 0.0, x),)",
+            "numbers beyond all range reach the engine's arithmetic",
+        ),
+        (
+            "return ibis.coalesce(compiled(ibis, table, known), ibis.literal(False))",
+            "return ibis.coalesce(compiled(ibis, table, known), ibis.literal(True))",
+            "who has no value is counted among those who have the condition",
+        ),
+    ),
+    *_in(
+        "releases/data/queries.py",
+        "releases/test_filters.py",
+        (
+            "source = source.filter(holds(ibis, plan, table, block.where))",
+            "source = source.filter(holds(ibis, plan, table, block.where).notnull())",
+            "a statistic of some rows is of all",
         ),
     ),
     *_in(
@@ -515,8 +556,8 @@ MUTANTS: list[Mutant] = [
             "sums may overflow and jump",
         ),
         (
-            "return ContributionBounds(1, 1, 1, exactly=not group_by and not plan.complete_keys)",
-            "return ContributionBounds(1, 1, 1, exactly=True)",
+            "is_free = bool(group_by) or where is not None or plan.may_drop_rows",
+            "is_free = where is not None",
             "who changes the group is forgotten",
         ),
         (
@@ -539,13 +580,13 @@ MUTANTS: list[Mutant] = [
         "releases/noise/sensitivity.py",
         "releases/test_margins.py",
         (
-            "exactly=not group_by and not plan.complete_keys)",
-            "exactly=not group_by)",
+            "is_free = bool(group_by) or where is not None or plan.may_drop_rows",
+            "is_free = bool(group_by) or where is not None",
             "a row that counts nowhere is taken to count",
         ),
         (
-            "exactly = not keys and not about.within and not plan.complete_keys",
-            "exactly = not keys",
+            "is_free = bool(keys) or bool(about.within) or like.where is not None",
+            "is_free = bool(keys) or like.where is not None",
             "the total of a table that rows may be outside of is public",
         ),
         (

@@ -36,12 +36,18 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
                 _check_derived_key(key, plan.kinds[key.column])
             else:
                 _check_key(key, types[key.column])
-        if statistic.column is None:
-            continue
-        if statistic.column in plan.derive:
-            _check_derived_number(statistic.column, plan.kinds[statistic.column])
-        else:
-            _check_number(statistic.column, types[statistic.column])
+        if statistic.column is not None:
+            _check_values(plan, statistic.column, types)
+
+
+def _check_values(plan: Plan, name: str, types: dict[str, Any]) -> None:
+    """A PlanError where a column that a statistic is of holds no numbers."""
+    if name not in plan.derive:
+        _check_number(name, types[name])
+    elif plan.kinds[name] not in ("number", "truth"):
+        raise PlanError(
+            f"[derive] {name} is a {plan.kinds[name]}: a statistic of it needs numbers."
+        )
 
 
 def _readings(plan: Plan) -> tuple[Name, ...]:
@@ -67,11 +73,6 @@ def _check_reading(name: Name, kind: Any) -> None:
             f"The column {name.column!r} is of type {_type_name(kind)}, and a formula of the plan "
             f"uses it as a {name.kind}: compare it with values of its own type."
         )
-
-
-def _check_derived_number(name: str, kind: str) -> None:
-    if kind not in ("number", "truth"):
-        raise PlanError(f"[derive] {name} is a {kind}: a statistic of it needs numbers.")
 
 
 def _check_derived_key(key: Key, kind: str) -> None:

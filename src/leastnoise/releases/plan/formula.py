@@ -358,28 +358,32 @@ def written(formula: Formula) -> str:
     if isinstance(formula, Constant):
         return _written_value(formula.value)
     if isinstance(formula, Name):
-        plain = re.fullmatch(r"[^\W\d]\w*", formula.column)
-        is_plain = plain and formula.column.lower() not in (*_WORDS, *_CHOICE, *_FUNCTIONS)
-        return formula.column if is_plain else "`" + formula.column.replace("`", "``") + "`"
+        return _written_name(formula.column)
     parts = [written(part) for part in formula.parts]
-    operator = formula.operator
-    if operator in _FUNCTIONS:
-        return f"{operator}({', '.join(parts)})"
-    if operator == "case":
-        return _written_case(parts)
+    if formula.operator in _FUNCTIONS:
+        return f"{formula.operator}({', '.join(parts)})"
+    return _written_case(parts) if formula.operator == "case" else _written_operator(formula)
+
+
+def _written_name(column: str) -> str:
+    is_word = column.lower() in (*_WORDS, *_CHOICE, *_FUNCTIONS)
+    is_plain = re.fullmatch(r"[^\W\d]\w*", column) and not is_word
+    return column if is_plain else "`" + column.replace("`", "``") + "`"
+
+
+def _written_operator(formula: Call) -> str:
     level = _level(formula)
     # A chain is read from the left; comparisons are of sums, and there is no chain of them.
     first, others = (_SUM, _SUM) if level == _COMPARISON else (level, level + 1)
     inside = [_within(part, others if i else first) for i, part in enumerate(formula.parts)]
-    if operator == "not":
-        return f"not {inside[0]}"
-    if operator == "missing":
-        return f"{inside[0]} is missing"
-    if operator == "between":
-        return f"{inside[0]} between {inside[1]} and {inside[2]}"
-    if operator == "in":
-        return f"{inside[0]} in ({', '.join(parts[1:])})"
-    return f" {operator} ".join(inside)
+    written_as = {
+        "not": "not {0}",
+        "missing": "{0} is missing",
+        "between": "{0} between {1} and {2}",
+        "in": f"{{0}} in ({', '.join(f'{{{i}}}' for i in range(1, len(inside)))})",
+    }
+    form = written_as.get(formula.operator, f"{{0}} {formula.operator} {{1}}")
+    return form.format(*inside)
 
 
 _COMPARISON, _SUM = 4, 5

@@ -100,7 +100,7 @@ class Plan:
         goal: What is made small where a table is published with its margins: "mean", the mean of
             the variances of its statistics, or "largest", the largest of them.
         where: Which rows count at all, as a formula such as "admitted >= 2025-01-01"; see
-            `docs/plans.md`. Without one all do.
+            `docs/formats.md`. Without one all do.
         columns: What columns hold where their use does not say it, and how days are written:
             `Reading`s or a table such as {"smoker": "truth"}.
         derive: Columns that are computed from those of the table, row by row: a table of names and

@@ -70,6 +70,7 @@ This covers {escape(guarantee(release)["covers"])}.</p>
 <div class="scroll">{_table(release)}</div>
 <h2>What was bounded</h2>
 <p>{escape(_contribution(plan))}</p>
+{_formulas(plan)}
 {_columns_table(plan)}
 {_checks_table(release)}
 <h2>The noise</h2>
@@ -160,13 +161,23 @@ def _n(number: str) -> str:
 def _contribution(plan: Plan) -> str:
     """How much of one person counts."""
     if plan.one_row_per_person:
-        return "One row is one person, and every row counts."
+        counted = f"those where {plan.where} count" if plan.where else "every row counts"
+        return f"One row is one person, and {counted}."
     said = f"Of each person at most {plan.rows_per_person} rows count"
     if plan.groups_per_person is not None:
         said += f", in at most {plan.groups_per_person} groups of each grouping"
     if plan.rows_per_group is not None:
         said += f", at most {plan.rows_per_group} in one group"
-    return f"{said}. Rows without a {plan.person} do not."
+    only = f" Only rows where {plan.where} count." if plan.where else ""
+    return f"{said}. Rows without a {plan.person} do not.{only}"
+
+
+def _formulas(plan: Plan) -> str:
+    """What the statistics of some rows are about, and how columns are computed."""
+    some = [(one.name, f"of the rows where {one.where}") for one in plan.statistics if one.where]
+    lines = [*some, *((name, f"is {formula}") for name, formula in plan.derive.items())]
+    listed = "".join(f"<li>{escape(name)}: {escape(said)}</li>" for name, said in lines)
+    return f"<ul>{listed}</ul>" if lines else ""
 
 
 _THEN = {
