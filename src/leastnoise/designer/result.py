@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from leastnoise.accountant.attacker import FEW_POINTS, Attacker, about, attacker_of, per_cent
+from leastnoise.accountant.constraints import Constraint
 from leastnoise.accountant.curve import POINTS, PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.artefact import Artefact, certify
@@ -66,7 +67,8 @@ class Design:
     Guarantees: `noise`, used for `compositions` releases of `batch` answers of the given
     sensitivity, is (`epsilon`, `delta`)-differentially private: `epsilon` is the judge's upper
     bound for the law itself, `epsilon_lower` a lower bound on the exact value. With the objective
-    "tight" `epsilon` is at most that of every rival. No non-increasing law of the family has a
+    "tight" `epsilon` is at most that of every rival, but for designs with `constraints` or `mu`: a
+    rival that needs less there breaks another promise. No non-increasing law of the family has a
     smaller Rényi divergence of order `renyi_order` than the one the search started from, up to the
     relative `gap`.
 
@@ -103,6 +105,9 @@ class Design:
             ranges or matter unequally; else None.
         judged_for: The changes of the answers so scaled, in sensitivities, which the law is judged
             for; None where they are not scaled, and it is judged for `changes`.
+        constraints: The points of the privacy curve that were asked for, each with its certified
+            bound, over all releases; empty where only ε or sigma was.
+        mu: μ of Gaussian differential privacy that was asked for, over all releases; else None.
 
     Example:
         >>> from leastnoise import design
@@ -139,6 +144,8 @@ class Design:
     weights: tuple[float, ...] | None = None
     factors: tuple[float, ...] | None = None
     judged_for: Changes | None = None
+    constraints: tuple[Constraint, ...] = ()
+    mu: float | None = None
 
     @property
     def is_joint(self) -> bool:
@@ -270,6 +277,8 @@ class Design:
             f"  attacker    guesses right at most {per_cent(self.attacker.guess)} of the time, "
             f"from even odds ({about(self.attacker.gaussian_guess)} with Gaussian noise of this "
             f"epsilon and delta; {per_cent(self.attacker.allowed)} are allowed)",
+            *(f"  constraint  {one.sentence()}" for one in self.constraints),
+            *([] if self.mu is None else [f"  curve       {above(self.mu, 6)}-GDP: {self.status}"]),
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(
