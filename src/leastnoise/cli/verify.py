@@ -32,12 +32,16 @@ def verify(artefact: str, as_json: bool) -> None:
         head = {"artefact": artefact, "ok": found.ok}
         changes = None if stated is None else stated.changes.describe()
         mismatches = list(found.mismatches)
-        print_json({**head, **epsilons, "changes": changes, "mismatches": mismatches})
+        kept = [] if stated is None else [vars(one) for one in stated.constraints]
+        told = {"changes": changes, "constraints": kept, "mismatches": mismatches}
+        print_json({**head, **epsilons, **told})
     else:
         for title, guarantee in (("stated", stated), ("recomputed", recomputed)):
             if guarantee is not None:
                 holds = f"epsilon = {guarantee.epsilon!r} at delta = {guarantee.delta!r}"
                 click.echo(f"{title:10}  {holds}")
+                for one in guarantee.constraints:
+                    click.echo(f"{'':10}  {one.sentence()}")
         if stated is not None and (held := condition(stated.changes, found.answers)):
             click.echo(f"if          {held}")
         for mismatch in found.mismatches:

@@ -8,6 +8,7 @@ Read in this order:
     search         the best law at a given sigma: which laws compete, which is preferred
     at_epsilon     the same at a given ε: what is calibrated, and from where
     capped         the same within several promises: every body competes
+    frontier       the least noise against a cap on the attacker's advantage
     own_curve      the whole curve of normal noise, which normal noise keeps best
     calibrate      which scale gives this ε: the one search
     tight          our own law of least true ε

@@ -40,16 +40,18 @@ from leastnoise.designer.fits import Fit, Fitted, fits_of
 from leastnoise.designer.lattice_law import LatticeLaw, renyi_law
 from leastnoise.designer.request import Request
 from leastnoise.designer.result import OPTIMISED, FoundLaw
-from leastnoise.designer.rivals import laws_of, rivals
+from leastnoise.designer.rivals import at_cost, laws_of, plain_cube, rivals
 from leastnoise.designer.search import FAILURES, attempted
 from leastnoise.errors import DesignError
 from leastnoise.lattice.shells import Floats
+from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import generalized_gaussian
 from leastnoise.laws.part_of_sphere import part_of_sphere
 from leastnoise.solver import linear
 from leastnoise.solver.point import meet_constraints, spread
 from leastnoise.text.numbers import above
 
+BLOCKS = "blocks"
 PART_OF_SPHERE = "part of a sphere"
 GENERALISED = "generalised Gaussian"
 _SLOW = ("Cactus",)  # known laws that take a program each and were never the best under a cap
@@ -59,6 +61,7 @@ _NEAR = 0.1  # of a sigma: the lattice of one serves the other
 _KEPT = 1e-5  # of each limit, kept for the integer weights that a law is drawn with
 _MOST_HIDDEN = 40  # times the answers: there the part of a sphere is normal noise to a per cent
 _NO_CHANCE = 1.1  # a plain law this far from the limits is not overtaken by the optimised one
+_FEW_EXPONENTS = (1.0, 1.5, 2.0)  # that say whether noise on each answer comes near the limits
 _WIDER = 1e-4  # of a sigma: within it another one is no gain
 
 Made = tuple[str, Callable[[float, FoundLaw | None], FoundLaw]]  # a kind of law, made at a sigma
@@ -99,6 +102,32 @@ def within(request: Request, limits: Sequence[Limit]) -> tuple[float, FoundLaw]:
         raise DesignError(_missed(request, limits))
     sigma, found = search.best.scale * request.sensitivity, search.best.law.found
     return sigma, replace(found, epsilon=search.loss(found).epsilon(request.delta))
+
+
+def least_sigma_of(request: Request, limits: Sequence[Limit], kind: str) -> float | None:
+    """The least sigma at which one kind of noise keeps every limit: a known law by its name, or
+    plain cubes in blocks; None where it is not to be had."""
+    found = _of_kind(request, limits, kind)
+    return None if found is None else found.scale * request.sensitivity
+
+
+def own_advantage(request: Request, limits: Sequence[Limit], kind: str) -> float | None:
+    """The advantage of that noise."""
+    found = _of_kind(request, limits, kind)
+    if found is None:
+        return None
+    return _CappedSearch(request, tuple(limits)).loss(found.law.found).delta(0.0)
+
+
+def _of_kind(request: Request, limits: Sequence[Limit], kind: str) -> Calibrated[_Against] | None:
+    search = _CappedSearch(request, tuple(limits))
+    if kind == BLOCKS:
+        for size, uses in _block_sizes(request):
+            if size > 1:
+                search.try_kind(BLOCKS, partial(_cubes, request, size, uses))
+    else:
+        search.try_kind(kind, partial(_of_name, request, kind))
+    return search.best
 
 
 def _missed(request: Request, limits: Sequence[Limit]) -> str:
@@ -225,52 +254,36 @@ class _CappedSearch:
         request = self.request
         if not request.has_plain_laws or request.compositions * request.touched == 1:
             return
-        if request.cost.exponent != 2.0:
-            return
 
         def member(exponent: float) -> Made:
-            def make(sigma: float, _: FoundLaw | None) -> FoundLaw:
-                s, domain = request.sensitivity, request.domain
-                law = generalized_gaussian(sigma, exponent, sensitivity=s, domain=domain)
-                return FoundLaw(GENERALISED, law, request.touched, math.nan)
-
-            return GENERALISED, make
+            return GENERALISED, partial(_generalised, request, exponent)
 
         self._try_family(member, (1.2, 1.4, 1.6, 1.8), 0.03)
 
     def try_blocks(self) -> None:
-        """Blocks of answers with a joint draw of our own each; in blocks of one, bent as well."""
+        """Blocks of answers with a joint draw each: plain cubes, and where these come near the
+        limits our own; in blocks of one, bent as well."""
         request = self.request
-        if not request.has_plain_laws:
-            return
-        sizes = {math.ceil(request.batch / count) for count in range(2, request.batch + 1)}
-        for size in sorted(sizes | {1}, reverse=True):
-            uses = min(math.ceil(request.batch / size), request.touched)
-            if request.batch == 1 and request.compositions == 1:
+        for size, uses in _block_sizes(request):
+            if size > 1:
+                near = [partial(_cubes, request, size, uses)]
+                self.try_kind(BLOCKS, near[0])
+            else:
+                near = [partial(_generalised, request, a) for a in _FEW_EXPONENTS]
+            if not any(self._has_chance(make) for make in near):
                 continue
-            if size > 1 and not self._has_chance(size, uses):
-                continue
-            s = request.sensitivity
-            block = replace(
-                request,
-                batch=size,
-                changes=BOX,
-                sensitivities=(s,) * size,
-                compositions=request.compositions * uses,
-            )
+            block = _block(request, size, uses)
             self.try_kind(OPTIMISED, partial(_of_block, block, uses))
             if size == 1:
                 self._try_bent(block, uses)
 
-    def _has_chance(self, size: int, uses: int) -> bool:
-        """Whether plain cubes in blocks of this size come near the limits."""
+    def _has_chance(self, make: Callable[[float, FoundLaw | None], FoundLaw]) -> bool:
+        """Whether a law comes near the limits at the least sigma so far."""
         if self.best is None:
             return True
-        s, domain = self.request.sensitivity, self.request.domain
-        sigma = self.best.scale * s
         try:
-            cube = generalized_gaussian(sigma, 1.0, batch=size, sensitivity=s, domain=domain)
-            return self.judged(FoundLaw("cube", cube, uses, math.nan)).epsilon < _NO_CHANCE
+            made = make(self.best.scale * self.request.sensitivity, None)
+            return self.judged(made).epsilon < _NO_CHANCE
         except FAILURES:
             return True
 
@@ -341,6 +354,43 @@ def _of_name(request: Request, name: str, sigma: float, _: FoundLaw | None) -> F
     if not there:
         raise DesignError(f"The {name} law cannot be had at sigma={sigma!r}.")
     return there[0]
+
+
+def _block_sizes(request: Request) -> Iterator[tuple[int, int]]:
+    """Sizes of blocks that a batch can be cut into, the last one padded, and how many of them one
+    person is seen in; the whole batch is none, but for several releases of one answer."""
+    if not request.has_plain_laws or request.batch * request.compositions == 1:
+        return
+    counts = range(2, request.batch + 1)
+    sizes = {math.ceil(request.batch / count) for count in counts} | {1}
+    for size in sorted(sizes, reverse=True):
+        yield size, min(math.ceil(request.batch / size), request.touched)
+
+
+def _block(request: Request, size: int, uses: int) -> Request:
+    """What one block asks for: all blocks that one person is seen in compose."""
+    own, draws = (request.sensitivity,) * size, request.compositions * uses
+    return replace(request, batch=size, changes=BOX, sensitivities=own, compositions=draws)
+
+
+def _cubes(request: Request, size: int, uses: int, sigma: float, _: FoundLaw | None) -> FoundLaw:
+    """Plain cube noise on each block."""
+    s, domain = request.sensitivity, request.domain
+
+    def build(scale: float) -> Noise:
+        return plain_cube(scale, size, s, domain)
+
+    return FoundLaw("cube", at_cost(build, sigma, request.cost), uses, math.nan)
+
+
+def _generalised(request: Request, exponent: float, sigma: float, _: FoundLaw | None) -> FoundLaw:
+    """Noise e^(−|x/b|^a) of its own on each answer."""
+    s, domain = request.sensitivity, request.domain
+
+    def build(scale: float) -> Noise:
+        return generalized_gaussian(scale, exponent, sensitivity=s, domain=domain)
+
+    return FoundLaw(GENERALISED, at_cost(build, sigma, request.cost), request.touched, math.nan)
 
 
 def _of_block(block: Request, uses: int, sigma: float, near: FoundLaw | None) -> FoundLaw:

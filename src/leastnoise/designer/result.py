@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from leastnoise.accountant.attacker import FEW_POINTS, Attacker, about, attacker_of, per_cent
 from leastnoise.accountant.constraints import Constraint
@@ -17,7 +18,7 @@ from leastnoise.artefact.exact import as_drawn
 from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import Objective
-from leastnoise.errors import UnsupportedError
+from leastnoise.errors import AccountingError, UnsupportedError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
 from leastnoise.laws.gaussian import GaussianNoise
@@ -29,6 +30,8 @@ OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
 # Rivals that put independent noise on each answer, and our own of that kind.
 _SHAPES = ("Gaussian", "Laplace", "Staircase")
+# A closed form on a lattice may need this much more noise to keep what it was certified for.
+_WIDER, _MOST_WIDER = 1e-4, 20
 _MOST_TOLD = 8  # standard deviations in a summary
 PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
 
@@ -295,6 +298,8 @@ class Design:
             lines.append(
                 f"  moments accountant at this order: epsilon = {above(self.moments_epsilon, 6)}"
             )
+        if self.constraints or self.mu is not None:
+            lines.append("  at this standard deviation, all other promises aside:")
         lines.extend(
             f"  {name:<18} needs epsilon = {above(epsilon, 6)}"
             for name, epsilon in self.rivals.items()
@@ -355,20 +360,42 @@ def artefact_of(design: Design) -> Artefact:
     """The design's law as it is sampled and the guarantee it gives, ready to be written: exact
     integer weights, or the sphere.
 
-    Guarantees: the stated ε is the judge's for the law in the file, over the design's whole use.
+    Guarantees: the stated ε is the judge's for the law in the file, over the design's whole use,
+    and so is what is stated of every constraint; all of them hold.
+
+    Raises:
+        AccountingError: The law with integer weights misses a constraint by what rounding moved.
     """
-    delta, s, uses = design.delta, design.sensitivity, design.uses
-    law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
     stated = ("sigma", "batch", "touched", "compositions", "objective")
     problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
     if design.factors is not None:  # the law is for answers that are divided by these
         problem |= {"scales": list(design.scales), "changes": design.changes.describe()}
+    if design.mu is not None:
+        problem["mu"] = design.mu
+    refusal: AccountingError | None = None
+    for attempt in range(_MOST_WIDER if design.constraints else 1):
+        try:
+            return _certified(design, 1.0 + _WIDER * attempt, problem, rivals)
+        except AccountingError as error:
+            refusal = refusal or error
+            if design.noise.exponent is None:  # no closed form, which alone can be widened
+                break
+    raise refusal or AccountingError("The law could not be certified.")
+
+
+def _certified(
+    design: Design, wider: float, problem: dict[str, Any], rivals: dict[str, float]
+) -> Artefact:
+    """The law as it is drawn, a closed form so much wider, with its guarantee."""
+    delta, s, uses = design.delta, design.sensitivity, design.uses
+    law = lattice_form(design.noise, s, wider)
     return certify(
-        law,
+        as_drawn(law, delta=delta, sensitivity=s, compositions=uses),
         delta=delta,
         compositions=uses,
         sensitivity=s,
         changes=design.changes_of(design.noise),
         rivals=rivals,
         problem=problem,
+        constraints=[(one.epsilon, one.delta) for one in design.constraints],
     )
