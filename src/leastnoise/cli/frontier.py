@@ -44,9 +44,10 @@ def frontier(
     """The least standard deviation against a cap on the attacker's advantage, at one ε and δ.
 
     \b
+    Ten answers at once (half a minute):
       leastnoise frontier --epsilon 1 --delta 1e-6 --batch 10
-      leastnoise frontier --epsilon 1 --delta 1e-6 --advantage 0.3 --advantage 0.15 \
---plot frontier.svg
+    One answer, three caps, and a picture:
+      leastnoise frontier --epsilon 1 --delta 1e-6 --points 3 --plot frontier.svg
     """
     from leastnoise.changes import BOX as EVERY_CHANGE
     from leastnoise.designer.frontier import frontier as points_for

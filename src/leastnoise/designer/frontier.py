@@ -113,11 +113,10 @@ def frontier(
         changes=changes,
     )
     epsilon = positive("epsilon", epsilon)
-    use = {"batch": batch, "compositions": compositions, "sensitivity": sensitivity}
     first: dict[float, Design] = {}
     if advantages is None:
         told("design without a cap", 0.0)
-        plain = design(delta=delta, epsilon=epsilon, changes=changes, **use)  # type: ignore[arg-type]
+        plain = _designed(request, epsilon, None)
         caps = _usual_caps(request, epsilon, plain, points)
         first[caps[0]] = plain
     else:
@@ -140,22 +139,24 @@ def _checked(advantages: Sequence[float]) -> list[float]:
 def _point(request: Request, epsilon: float, cap: float, known: Design | None) -> FrontierPoint:
     """The best design under one cap, and what single kinds of noise need."""
     limits: tuple[Limit, ...] = ((epsilon, request.delta), (0.0, cap))
-    best = known
-    if best is None:
-        best = design(
-            delta=request.delta,
-            epsilon=epsilon,
-            advantage=cap,
-            batch=request.batch,
-            compositions=request.compositions,
-            sensitivity=request.sensitivity,
-            changes=request.changes,
-        )
+    best = _designed(request, epsilon, cap) if known is None else known
     needed = {kind: least_sigma_of(request, limits, kind) for kind in SINGLE}
     others = {kind: sigma for kind, sigma in needed.items() if sigma is not None}
     certified = best.constraints[-1].certified if best.constraints else cap
     bound = least_deviation(cap, request)
     return FrontierPoint(cap, best.sigma, certified, best, MappingProxyType(others), bound)
+
+
+def _designed(request: Request, epsilon: float, cap: float | None) -> Design:
+    return design(
+        delta=request.delta,
+        epsilon=epsilon,
+        advantage=cap,
+        batch=request.batch,
+        compositions=request.compositions,
+        sensitivity=request.sensitivity,
+        changes=request.changes,
+    )
 
 
 def least_deviation(advantage: float, request: Request) -> float:

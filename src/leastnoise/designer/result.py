@@ -31,7 +31,8 @@ OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise o
 # Rivals that put independent noise on each answer, and our own of that kind.
 _SHAPES = ("Gaussian", "Laplace", "Staircase")
 # A closed form on a lattice may need this much more noise to keep what it was certified for.
-_WIDER, _MOST_WIDER = 1e-4, 20
+_WIDER = 1e-4
+_MOST_WIDER = 20
 _MOST_TOLD = 8  # standard deviations in a summary
 PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
 

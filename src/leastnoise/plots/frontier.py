@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from leastnoise.designer.frontier import SINGLE, FrontierPoint
 from leastnoise.plots import style
 
 _BOUND = "no noise is below"
+_WIDE = 5.0  # inches
+_ROOM = 1.5  # of the highest line, for the legend above it
 
 
 def frontier_curve(points: Sequence[FrontierPoint], *, ax: Any = None) -> Any:
@@ -35,25 +38,48 @@ def frontier_curve(points: Sequence[FrontierPoint], *, ax: Any = None) -> Any:
     """
     style.check_some("points", [point.advantage for point in points])
     ax = style.axes_or_new(ax)
+    rising = sorted(points, key=lambda point: point.advantage)
     for kind in SINGLE:
-        having = [point for point in points if kind in point.others]
+        having = [point for point in rising if kind in point.others]
         if having:
-            ax.plot(
-                [point.advantage for point in having],
-                [point.others[kind] for point in having],
-                label=kind,
-                **style.marked(kind),
-            )
-    caps = [point.advantage for point in points]
-    ours = [point.sigma for point in points]
-    ax.plot(caps, ours, label=style.OURS, **style.marked(style.OURS))
-    ax.plot(caps, [point.bound for point in points], label=_BOUND, color=style.GREY, lw=1.0)
-    ax.fill_between(caps, [point.bound for point in points], color=style.GREY, alpha=0.12, lw=0)
+            _steps(ax, kind, having, [point.others[kind] for point in having])
+    _steps(ax, style.OURS, rising, [point.sigma for point in rising])
+    caps, bounds = _bound(rising)
+    ax.step(caps, bounds, where="post", label=_BOUND, color=style.GREY, lw=1.0)
+    ax.fill_between(caps, bounds, step="post", color=style.GREY, alpha=0.15, lw=0)
     ax.set(xlabel="attacker's advantage, at most", ylabel="standard deviation of the noise")
-    top = 1.25 * max(point.others.get("Gaussian", point.sigma) for point in points)
-    ax.set_ylim(0.0, max(top, 1.05 * max(ours)))
-    ax.legend(framealpha=0.9, loc="upper right")
+    highest = max(point.others.get("Gaussian", point.sigma) for point in points)
+    ax.set_ylim(0.0, _ROOM * max(highest, *(point.sigma for point in points)))
+    ax.legend(framealpha=0.9, loc="upper right", ncols=_columns(ax))
     return ax
+
+
+def _columns(ax: Any) -> int:
+    """Of the legend: one on a narrow picture."""
+    return 2 if ax.figure.get_figwidth() >= _WIDE else 1
+
+
+def _steps(ax: Any, name: str, rising: Sequence[FrontierPoint], sigmas: Sequence[float]) -> None:
+    """What keeps a cap keeps every larger one: between two caps stands what the smaller needs."""
+    caps = [point.advantage for point in rising]
+    ax.step(caps, sigmas, where="post", label=name, **style.marked(name))
+
+
+def _bound(rising: Sequence[FrontierPoint]) -> tuple[list[float], list[float]]:
+    """The bound from the smallest cap to the largest: it falls where 1 over the cap passes a whole
+    number, and is that of a point but for its √(N² − 1)."""
+    least, most = rising[0].advantage, rising[-1].advantage
+    first = rising[0]
+    whole = range(math.floor(1.0 / least), 1, -1)
+    caps = [least, *(1.0 / count for count in whole if least < 1.0 / count < most), most]
+    unit = first.bound / math.sqrt(max(math.floor((1.0 + 1e-12) / least) ** 2 - 1.0, 1e-300))
+    found = [unit * math.sqrt(max(_whole_below(cap) ** 2 - 1.0, 0.0)) for cap in caps]
+    return caps, found
+
+
+def _whole_below(cap: float) -> int:
+    """The N whose 1/N is just below the caps from here to the next: at 1/N itself N − 1."""
+    return math.ceil((1.0 - 1e-12) / cap) - 1
 
 
 def frontier_sheet(
