@@ -94,10 +94,10 @@ def within(request: Request, limits: Sequence[Limit]) -> tuple[float, FoundLaw]:
         return plain
     for kind in _kinds(request):
         search.try_kind(*kind)
+    search.try_our_own()
     search.try_parts_of_spheres()
     search.try_exponents()
     search.try_blocks()
-    search.try_our_own()
     if search.best is None:
         raise DesignError(_missed(request, limits))
     sigma, found = search.best.scale * request.sensitivity, search.best.law.found
