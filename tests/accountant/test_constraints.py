@@ -83,4 +83,6 @@ def test_two_bounds_of_one_number_must_agree():
         def delta(self, epsilon):
             return 2e-6
 
-    assert 1.0 < excess(Torn(), [(1.0, 1e-6)]) < 1.0 + 1e-9
+    for limits in ([(1.0, 1e-6)], [(1.0, 1e-6), (2.0, 0.1)], [(2.0, 0.1), (1.0, 1e-6)]):
+        assert 1.0 < excess(Torn(), limits) < 1.0 + 1e-9
+    assert excess(Torn(), [(2.0, 0.1)]) == 0.5

@@ -1,4 +1,4 @@
-"""An artefact that promises more of the privacy curve: each point is stated, and each is checked."""
+"""An artefact that promises more of the privacy curve: each point is stated and checked."""
 
 from __future__ import annotations
 
