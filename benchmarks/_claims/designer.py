@@ -329,7 +329,7 @@ DESIGNER: tuple[Claim | Limit, ...] = (
     Limit(
         "designer.capped",
         "_NO_CHANCE",
-        1.1,
+        1.05,
         "time: a plain law so far off is not overtaken by ours",
     ),
     Limit(

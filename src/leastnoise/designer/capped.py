@@ -60,7 +60,7 @@ _ROUNDS = 6  # of the linear program: lattice and window follow sigma, limits fo
 _NEAR = 0.1  # of a sigma: the lattice of one serves the other
 _KEPT = 1e-5  # of each limit, kept for the integer weights that a law is drawn with
 _MOST_HIDDEN = 40  # times the answers: there the part of a sphere is normal noise to a per cent
-_NO_CHANCE = 1.1  # a plain law this far from the limits is not overtaken by the optimised one
+_NO_CHANCE = 1.05  # a law this far from the limits is not overtaken by the one that is optimised
 _FEW_EXPONENTS = (1.0, 1.5, 2.0)  # that say whether noise on each answer comes near the limits
 _WIDER = 1e-4  # of a sigma: within it another one is no gain
 
@@ -270,9 +270,10 @@ class _CappedSearch:
                 self.try_kind(BLOCKS, near[0])
             else:
                 near = [partial(_generalised, request, a) for a in _FEW_EXPONENTS]
-            if not any(self._has_chance(make) for make in near):
-                continue
             block = _block(request, size, uses)
+            quick = partial(_of_block, block, uses, quick=True)
+            if not any(self._has_chance(make) for make in near) or not self._has_chance(quick):
+                continue
             self.try_kind(OPTIMISED, partial(_of_block, block, uses))
             if size == 1:
                 self._try_bent(block, uses)
@@ -393,8 +394,10 @@ def _generalised(request: Request, exponent: float, sigma: float, _: FoundLaw | 
     return FoundLaw(GENERALISED, at_cost(build, sigma, request.cost), request.touched, math.nan)
 
 
-def _of_block(block: Request, uses: int, sigma: float, near: FoundLaw | None) -> FoundLaw:
-    return replace(attempted(block, sigma, near), uses=uses)
+def _of_block(
+    block: Request, uses: int, sigma: float, near: FoundLaw | None, *, quick: bool = False
+) -> FoundLaw:
+    return replace(attempted(block, sigma, near, quick=quick), uses=uses)
 
 
 def _bent(

@@ -65,7 +65,7 @@ def recognised() -> Sheet:
 
 def capped() -> Sheet:
     """Ten answers together at ε = 1: the least noise against a cap on the attacker's advantage."""
-    points = frontier(epsilon=1.0, delta=DELTA, batch=ANSWERS, points=16)
+    points = frontier(epsilon=1.0, delta=DELTA, batch=ANSWERS, points=12)
     return frontier_sheet(points, epsilon=1.0, delta=DELTA, batch=ANSWERS)
 
 
