@@ -181,10 +181,9 @@ class _CappedSearch:
         most = self.request.largest if self.best is None else self.best.scale
         return self.request.smallest, most
 
-    def try_kind(
-        self, name: str, make: Callable[[float, FoundLaw | None], FoundLaw]
-    ) -> float | None:
-        """The least scale of one kind of law, where that is less than any before it."""
+    def try_kind(self, name: str, make: Callable[[float, FoundLaw | None], FoundLaw]) -> float:
+        """The least scale of one kind of law, where that is less than any before it; else about
+        what it would need, +inf where it is not to be had."""
         s, (low, high) = self.request.sensitivity, self.ends
 
         def law_at(scale: float, near: _Against | None) -> _Against:
@@ -193,18 +192,17 @@ class _CappedSearch:
         try:
             begun = law_at(high, None)
             if begun.epsilon > 1.0 or high <= low:
-                return None
+                return high * begun.epsilon
             found = calibrate(law_at, 1.0, (low, high), start=high, tolerance=_CLOSE, begun=begun)
         except FAILURES:
-            return None
-        return self._keep(found)
-
-    def _keep(self, found: Calibrated[_Against]) -> float | None:
-        is_less = self.best is None or found.scale < self.best.scale * (1.0 - _WIDER)
-        if found.law.epsilon > 1.0 or not is_less:
-            return None
-        self.best = found
+            return math.inf
+        self._keep(found)
         return found.scale
+
+    def _keep(self, found: Calibrated[_Against]) -> None:
+        is_less = self.best is None or found.scale < self.best.scale * (1.0 - _WIDER)
+        if found.law.epsilon <= 1.0 and is_less:
+            self.best = found
 
     # Families with a number of their own
 
@@ -212,21 +210,19 @@ class _CappedSearch:
         self, member: Callable[[float], Made], first: Sequence[float], finest: float
     ) -> None:
         """The best member of a family: those of `first`, which are in order, then between the
-        neighbours of the best one, halving."""
-        places, at = list(first), None
-        for place in places:
-            if self.try_kind(*member(place)) is not None:
-                at = place
-        while at is not None:
-            spot = places.index(at)
-            near = [places[i] for i in (spot - 1, spot + 1) if 0 <= i < len(places)]
-            between = [0.5 * (at + other) for other in near if abs(other - at) > finest]
-            if not between:
+        neighbours of the one that needs least, halving; none where all need far more."""
+        needed = {place: self.try_kind(*member(place)) for place in first}
+        while True:
+            places = sorted(needed)
+            spot = min(range(len(places)), key=lambda i: needed[places[i]])
+            if self.best is None or needed[places[spot]] > _NO_CHANCE * self.best.scale:
                 return
-            for place in between:
-                if self.try_kind(*member(place)) is not None:
-                    at = place
-            places = sorted({*between, *near, places[spot], at})
+            near = [places[i] for i in (spot - 1, spot + 1) if 0 <= i < len(places)]
+            new = [0.5 * (places[spot] + one) for one in near if abs(one - places[spot]) > finest]
+            if not new:
+                return
+            for place in new:
+                needed[place] = self.try_kind(*member(place))
 
     def try_parts_of_spheres(self) -> None:
         """Some answers of a sphere of more: from the sphere to normal noise."""
