@@ -1002,6 +1002,66 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
+        "accountant/constraints.py",
+        "accountant/test_constraints.py designer/test_capped.py",
+        (
+            "found = max(_share(loss, *limit) for limit in limits)",
+            "found = _share(loss, *limits[0])",
+            "only the first of several promises is looked at",
+        ),
+        (
+            "return self.certified <= self.delta",
+            "return self.certified <= 1.001 * self.delta",
+            "a promise that is missed by a thousandth holds",
+        ),
+        (
+            "if found <= 1.0 and not all(one.holds for one in held(loss, limits)):",
+            "if found <= 1.0 and not any(one.holds for one in held(loss, limits)):",
+            "one promise that holds is taken for all",
+        ),
+    ),
+    *_in(
+        "artefact/artefact.py",
+        "files/test_constraints_in_files.py",
+        (
+            "for one in guarantee.constraints:",
+            "for one in guarantee.constraints[:1]:",
+            "a law is certified for promises that it does not keep",
+        ),
+    ),
+    *_in(
+        "artefact/verification.py",
+        "files/test_constraints_in_files.py",
+        (
+            "        if not ours.holds:",
+            "        if False:",
+            "a promise in a file is not held against its law",
+        ),
+    ),
+    *_in(
+        "laws/part_of_sphere.py",
+        "laws/test_part_of_sphere.py",
+        (
+            "moved = rounded_changes(space, self.dimension, sensitivity, self._pitch)",
+            "moved = rounded_changes(space, self.dimension - 1, sensitivity, self._pitch)",
+            "one answer less is moved than is shown",
+        ),
+        (
+            "return unproven_below(ball_loss(self.scale, self.of, moved.squared_length))",
+            "return ball_loss(self.scale, self.of, moved.squared_length)",
+            "what keeping back coordinates hides is claimed to be revealed",
+        ),
+    ),
+    *_in(
+        "solver/linear.py",
+        "designer/test_capped.py",
+        (
+            "row -= np.bincount(program.j[inside], program.hide[inside], minlength=program.size)",
+            "row -= 0.0",
+            "the program takes all that is moved for revealed",
+        ),
+    ),
+    *_in(
         "accountant/at_nodes.py",
         "accountant/test_curve.py",
         (

@@ -302,4 +302,54 @@ DESIGNER: tuple[Claim | Limit, ...] = (
         0.5,
         "the range of the power that brings the variance back",
     ),
+    Limit(
+        "designer.capped",
+        "_CLOSE",
+        1e-4,
+        "of the worst limit: how far below it a capped design may stop",
+    ),
+    Limit(
+        "designer.capped",
+        "_ROUNDS",
+        6,
+        "programs of one design: lattice and limits follow, two are enough",
+    ),
+    Limit(
+        "designer.capped", "_NEAR", 0.1, "of sigma: the lattice of one serves the other, to 1e-4"
+    ),
+    Limit(
+        "designer.capped", "_KEPT", 1e-5, "of a limit: kept for the integer weights that are drawn"
+    ),
+    Limit(
+        "designer.capped",
+        "_MOST_HIDDEN",
+        40,
+        "times the answers: a larger sphere is normal noise to 1 %",
+    ),
+    Limit(
+        "designer.capped",
+        "_NO_CHANCE",
+        1.05,
+        "time: a plain law so far off is not overtaken by ours",
+    ),
+    Limit(
+        "designer.capped",
+        "_FEW_EXPONENTS",
+        (1.0, 1.5, 2.0),
+        "time: say whether single draws have a chance",
+    ),
+    Limit("designer.capped", "_WIDER", 1e-4, "of sigma: within it another law is no gain"),
+    Limit("designer.own_curve", "_STEPS", 2, "μ falls as 1/σ: the first is exact but for rounding"),
+    Limit(
+        "designer.own_curve",
+        "_UP",
+        1.0 + 2.0**-44,
+        "so that μ rounded up is no more than was asked",
+    ),
+    Limit("designer.frontier", "MOST_POINTS", 200, "time: caps of one frontier"),
+    Limit("designer.design", "_USUAL_DELTA", 1e-6, "at which ε is told where only μ is asked for"),
+    Limit(
+        "designer.result", "_WIDER", 1e-4, "of sigma: a closed form on a lattice, a try at a time"
+    ),
+    Limit("designer.result", "_MOST_WIDER", 20, "tries: 0.2 % more noise"),
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from leastnoise.accountant.bounds import Bounds as Bounds
+    from leastnoise.accountant.constraints import Constraint as Constraint
     from leastnoise.accountant.curve import PrivacyCurve as PrivacyCurve
     from leastnoise.accountant.privacy_loss import PrivacyLoss as PrivacyLoss
     from leastnoise.accountant.renyi import epsilon_from_renyi as epsilon_from_renyi
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from leastnoise.cost import Cost as Cost
     from leastnoise.designer.cactus import cactus as cactus
     from leastnoise.designer.design import design as design
+    from leastnoise.designer.frontier import FrontierPoint as FrontierPoint
+    from leastnoise.designer.frontier import frontier as frontier
     from leastnoise.designer.result import Design as Design
     from leastnoise.errors import AccountingError as AccountingError
     from leastnoise.errors import BudgetExceededError as BudgetExceededError
@@ -80,6 +83,7 @@ _HOMES = {
     "solver.staircase": ("discrete_staircase", "staircase"),
     "designer.cactus": ("cactus",),
     "designer.design": ("design",),
+    "designer.frontier": ("FrontierPoint", "frontier"),
     "designer.result": ("Design",),
     "errors": (
         *(
@@ -95,6 +99,7 @@ _HOMES = {
     "laws.lattice": ("LatticeNoise",),
     "laws.base": ("Noise",),
     "accountant.bounds": ("Bounds",),
+    "accountant.constraints": ("Constraint",),
     "accountant.curve": ("PrivacyCurve",),
     "accountant.privacy_loss": ("PrivacyLoss",),
     "accountant.renyi": ("epsilon_from_renyi", "moments_epsilon", "renyi_divergence"),

@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what the package's functions return, on the axes that were given."""
 
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from leastnoise import (
     design,
     discrete_gaussian,
     discrete_laplace,
+    frontier,
     gaussian,
     laplace,
     plots,
@@ -606,3 +608,25 @@ def test_the_laws_of_one_sided_changes_have_looks_of_their_own():
     looks = {name: str(style.line(name)) for name in names}
     assert len(set(looks.values())) == len(names)
     assert style.family("correlated-sphere") == "correlated sphere"
+
+
+def test_the_frontier_is_drawn_in_steps_that_hold(ax):
+    points = frontier(epsilon=1.0, delta=DELTA, advantages=[0.4, 0.3, 0.2])
+    drawn = {one.get_label(): one for one in plots.frontier_curve(points, ax=ax).lines}
+    assert {"Gaussian", style.OURS, "no noise is below"} <= set(drawn)
+    ours = drawn[style.OURS]
+    assert ours.get_drawstyle() == "steps-post"  # what keeps a cap keeps every larger one
+    assert list(ours.get_xdata()) == [0.2, 0.3, 0.4]
+    assert list(ours.get_ydata()) == [point.sigma for point in reversed(points)]
+    bound = drawn["no noise is below"]
+    caps, values = np.array(bound.get_xdata()), np.array(bound.get_ydata())
+    for cap in np.linspace(0.2001, 0.3999, 37):
+        at = values[np.searchsorted(caps, cap, side="right") - 1]
+        whole = math.floor(1.0 / cap)
+        assert at == pytest.approx(math.sqrt((whole**2 - 1) / 12.0), rel=1e-9), cap
+    with pytest.raises(InvalidParameterError, match="points"):
+        plots.frontier_curve([], ax=ax)
+    sheet = plots.frontier_sheet(points, epsilon=1.0, delta=DELTA)
+    assert sheet.axes[0].get_title() == "ε = 1 at δ = 10⁻⁶, 1 release of 1 answer"
+    narrow = Figure(figsize=(3.0, 4.0)).subplots()
+    assert plots.frontier_curve(points, ax=narrow).get_legend()._ncols == 1

@@ -7,6 +7,7 @@
     upper, lower  the certified bounds          bounds  a number between two
     at_nodes      δ at many ε at once           curve   for every ε, and what an attacker can do
     attacker      the same in a few numbers and in words
+    constraints   several points of it promised at once
     renyi         the moments accountant        zcdp    its largest slope, apart from a δ
 
 Where each error goes (every number called an upper bound is one; lower bounds mirror this):

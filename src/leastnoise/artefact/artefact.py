@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from leastnoise.accountant.composition import DEFAULT
+from leastnoise.accountant.constraints import Constraint, Limit, held
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.accountant.saddle import GridSettings
 from leastnoise.changes import BOX, Changes, checked_changes
@@ -36,6 +37,8 @@ class Guarantee:
         compositions: How many releases are made with the law.
         sensitivity: How far one person moves each answer, in the units of the answers.
         changes: Which vectors of changes one person can make, in sensitivities.
+        constraints: Further points below which the privacy curve of all the releases stays, each
+            with the bound that is certified.
     """
 
     epsilon: float
@@ -43,6 +46,7 @@ class Guarantee:
     compositions: int
     sensitivity: float
     changes: Changes = BOX
+    constraints: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ class Artefact:
             delta: The δ at which ε is stated; that of the artefact unless given.
 
         Returns:
-            The guarantee of that use, at the sensitivity of the artefact.
+            The guarantee of that use, at the sensitivity of the artefact; constraints are not
+            part of it, for they were promised of the stated use alone.
 
         Raises:
             InvalidParameterError: A number is outside its range.
@@ -110,6 +115,7 @@ def certify(
     changes: Changes = BOX,
     rivals: Mapping[str, float] | None = None,
     problem: Mapping[str, Any] | None = None,
+    constraints: Sequence[Limit] = (),
 ) -> Artefact:
     """Judge an exact law and state its guarantee.
 
@@ -122,13 +128,14 @@ def certify(
             is stated.
         rivals: ε of other laws, kept beside the guarantee as they are given.
         problem: What was asked for, plain JSON data, kept beside the guarantee as it is given.
+        constraints: Pairs (ε_k, δ_k): δ(ε_k) of all releases together is to be at most δ_k.
 
     Returns:
         The law with its guarantee, ready to be written by `write_artefact`.
 
     Raises:
         UnsupportedError: The law is not drawn exactly.
-        AccountingError: The law has no finite ε at `delta`.
+        AccountingError: The law has no finite ε at `delta`, or misses a constraint.
         InvalidParameterError: A number is outside its range, or `problem` is not plain.
 
     Guarantees: the stated ε is the judge's for the law in the file, over its whole use.
@@ -148,7 +155,10 @@ def certify(
         stated = json.loads(json.dumps(dict(problem or {}), allow_nan=False))
     except (TypeError, ValueError):
         raise InvalidParameterError("problem", problem, "to be plain JSON data") from None
-    guarantee = judged(noise, delta, compositions, sensitivity, DEFAULT, changes)
+    guarantee = judged(noise, delta, compositions, sensitivity, DEFAULT, changes, constraints)
+    for one in guarantee.constraints:
+        if not one.holds:
+            raise AccountingError(f"The law as it is drawn misses a constraint: {one.sentence()}.")
     if not math.isfinite(guarantee.epsilon):
         raise AccountingError(
             f"The law has no finite epsilon at delta={delta!r} for {compositions} releases; end "
@@ -169,14 +179,15 @@ def judged(
     sensitivity: float,
     settings: GridSettings,
     changes: Changes = BOX,
+    constraints: Sequence[Limit] = (),
 ) -> Guarantee:
-    """The guarantee that the judge gives."""
+    """The guarantee that the judge gives, with what is certified at each of the constraints."""
     delta = open_unit("delta", delta)
     n = positive_integer("compositions", compositions)
     s = at_least("sensitivity", sensitivity)
     space = checked_changes(changes, noise.dimension)
     loss = replace(PrivacyLoss.of(noise, s, space), settings=settings).compose(n)
-    return Guarantee(loss.epsilon(delta), delta, n, s, space)
+    return Guarantee(loss.epsilon(delta), delta, n, s, space, held(loss, constraints))
 
 
 def charges(noise: Noise, guarantee: Guarantee) -> Charges:

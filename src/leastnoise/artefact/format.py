@@ -9,7 +9,8 @@ guarantee follows from the law in it alone.
                 for whole numbers with "domain": "integer" and the pitch 1; or other bodies,
                 "correlated", "cut cube", "lifted" and those of norms: see docs/formats.md
   "guarantee":  {"epsilon", "delta", "compositions", "sensitivity"}, and "changes" where what one
-                person can change is not the whole box: {"kind", …}
+                person can change is not the whole box: {"kind", …}; and "constraints" where more
+                points of the privacy curve are promised: [{"epsilon", "delta", "certified"}, …]
   "charges":    {"unbounded", "deviation"},   probability a release charged to δ: a shift leaves
                                               the support; empty inner shells
   "accountant": {"name", "version", "accuracy", "most_points"},
@@ -29,6 +30,7 @@ from os import PathLike
 from typing import Any
 
 from leastnoise.accountant.composition import DEFAULT
+from leastnoise.accountant.constraints import Constraint, limits_of
 from leastnoise.accountant.saddle import GridSettings
 from leastnoise.artefact.artefact import Artefact, Charges, Guarantee
 from leastnoise.changes import BOX, changes_from
@@ -128,22 +130,42 @@ def artefact_from(content: dict[str, Any], where: str) -> Artefact:
 
 
 def _guarantee_as_json(guarantee: Guarantee) -> dict[str, Any]:
-    """The box of all changes, which older files know alone, is not named."""
+    """The box of all changes, which older files know alone, is not named, nor are constraints
+    where there are none."""
     told = {field.name: getattr(guarantee, field.name) for field in fields(Guarantee)}
-    changes = guarantee.changes.describe()
-    del told["changes"]
-    return told if guarantee.changes == BOX else {**told, "changes": changes}
+    del told["changes"], told["constraints"]
+    if guarantee.changes != BOX:
+        told["changes"] = guarantee.changes.describe()
+    if guarantee.constraints:
+        told["constraints"] = [asdict(one) for one in guarantee.constraints]
+    return told
 
 
 def _guarantee(content: dict[str, Any]) -> Guarantee:
     known = {field.name for field in fields(Guarantee)}
-    only_fields("guarantee", content, known if "changes" in content else known - {"changes"})
+    left_out = {name for name in ("changes", "constraints") if name not in content}
+    only_fields("guarantee", content, known - left_out)
     return Guarantee(
         number(content["epsilon"]),
         open_unit("delta", content["delta"]),
         positive_integer("compositions", content["compositions"]),
         at_least("sensitivity", content["sensitivity"]),
         changes_from(content.get("changes")),
+        _constraints(content["constraints"]) if "constraints" in content else (),
+    )
+
+
+def _constraints(content: list[dict[str, Any]]) -> tuple[Constraint, ...]:
+    if not isinstance(content, list) or not content:
+        raise ValueError("constraints are not a list of some")
+    for one in content:
+        only_fields("constraint", one, {field.name for field in fields(Constraint)})
+    pairs = [(number(one["epsilon"]), number(one["delta"])) for one in content]
+    if len(limits_of(None, pairs)) < len(pairs):
+        raise ValueError("a constraint is stated twice")
+    return tuple(
+        Constraint(*pair, number(one["certified"]))
+        for pair, one in zip(pairs, content, strict=True)
     )
 
 

@@ -75,7 +75,8 @@ def verify(path: str | PathLike[str]) -> Verification:
     stated, answers = artefact.guarantee, artefact.noise.dimension
     try:
         use = (stated.delta, stated.compositions, stated.sensitivity)
-        found = judged(artefact.noise, *use, artefact.settings, stated.changes)
+        limits = [(one.epsilon, one.delta) for one in stated.constraints]
+        found = judged(artefact.noise, *use, artefact.settings, stated.changes, limits)
         charged = charges(artefact.noise, stated)
         variance = artefact.noise.variance
     except LeastNoiseError as error:
@@ -100,6 +101,12 @@ def _disagreements(
     ):
         if not math.isclose(ours, theirs, rel_tol=_SAME, abs_tol=0.0):
             yield f"The stated {name} is {ours!r}; the weights give {theirs!r}."
+    for one, ours in zip(artefact.guarantee.constraints, found.constraints, strict=True):
+        where = f"delta at epsilon {one.epsilon!r}"
+        if not math.isclose(one.certified, ours.certified, rel_tol=_SAME, abs_tol=0.0):
+            yield f"The stated {where} is {one.certified!r}; the weights give {ours.certified!r}."
+        if not ours.holds:
+            yield f"The {where} is promised to be at most {one.delta!r}; it is {ours.certified!r}."
     stated_pitch, pitch = content["law"]["pitch"], str(artefact.noise.sampler().pitch)
     if stated_pitch != pitch:
         yield f"The stated pitch is {stated_pitch!r}; the step gives {pitch!r}."

@@ -15,7 +15,16 @@ from leastnoise.cli.changes import (
     with_ranges,
 )
 from leastnoise.cli.group import main
-from leastnoise.cli.options import choice, domain, json_option, number, out_option, plot_option, use
+from leastnoise.cli.options import (
+    NUMBER,
+    choice,
+    domain,
+    json_option,
+    number,
+    out_option,
+    plot_option,
+    use_of_promises,
+)
 from leastnoise.cli.output import DASH, drawn, not_both_on_stdout, print_json, write_out
 from leastnoise.text.characters import shown
 from leastnoise.text.numbers import above
@@ -27,14 +36,24 @@ if TYPE_CHECKING:
 _FIELDS = (
     *("epsilon", "epsilon_lower", "delta", "sigma", "sensitivity", "compositions", "batch"),
     *("touched", "objective", "origin", "renyi_order", "gap", "status", "discretisation"),
-    *("moments_epsilon", "is_joint", "uses"),
+    *("moments_epsilon", "is_joint", "uses", "mu"),
 )
 
 
 @main.command()
-@use
+@use_of_promises
 @number("--sigma", "Standard deviation of the noise on one answer; the least ε is found.")
 @number("--epsilon", "ε of the guarantee; the least standard deviation is found.")
+@number("--advantage", "Cap on the attacker's advantage, δ(0), over the whole use.")
+@click.option(
+    "--constraint",
+    "constraints",
+    type=(NUMBER, NUMBER),
+    multiple=True,
+    metavar="EPSILON DELTA",
+    help="A further point: δ at EPSILON is to be at most DELTA; may be given several times.",
+)
+@number("--mu", "μ of Gaussian differential privacy: normal noise, which is best for it.")
 @domain
 @choice("--objective", ["tight", "renyi"], "What is minimised.")
 @number("--renyi-order", "With --objective renyi: the order; without it, the paper's moments rule.")
@@ -64,6 +83,8 @@ def design(
       leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --out noise.json
     Ten counts, which a person who is added moves up and never down, with less noise:
       leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --changes one-sided
+    Ten answers at once, epsilon 1, and no attacker gains more than 0.15 over guessing:
+      leastnoise design --delta 1e-6 --epsilon 1 --batch 10 --advantage 0.15
     Two counts and a value between -0.5 and 1, each with noise for its range:
       leastnoise design --delta 1e-6 --epsilon 1 --batch 3 --changes one-sided \
 --ranges 0:1,0:1,-0.5:1
@@ -76,6 +97,7 @@ def design(
     space = stated_changes(changes, radius, touched, request["batch"])
     check_fitted(radius, changes, request["domain"], request["objective"])
     space = with_ranges(space, ranges, request["batch"])
+    request["constraints"] = request["constraints"] or None
     best = make(**request, changes=space, weights=stated_weights(weights))
     certified = None if out is None else _write_artefact(best, out)
     if plot is not None:
@@ -114,5 +136,6 @@ def _as_json(best: Design) -> dict[str, Any]:
         "scales": list(best.scales),
         "sigmas": list(best.sigmas),
         "weights": None if best.weights is None else list(best.weights),
+        "constraints": [vars(one) for one in best.constraints],
         "rivals": dict(best.rivals),
     }

@@ -80,7 +80,9 @@ def file_option(name: str, help: str, **more: Any) -> Callable[..., Any]:
 json_option = flag("--json", "as_json", help="Print one JSON object instead of text.")
 
 
-def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> Callable[..., Any]:
+def _use(
+    sensitivity: float | None, count: int | None, otherwise: str = "", *, needs_delta: bool = True
+) -> Callable[..., Any]:
     """What the noise is used for; with None for a default, `otherwise` says what holds where
     nothing is given."""
     moved = f"How much one person can move one answer{otherwise}."
@@ -89,7 +91,7 @@ def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> C
     answers = "How many answers one release gives at once."
     counted: dict[str, Any] = {"type": int, "default": count, "show_default": True}
     return options(
-        number("--delta", meant, required=True),
+        number("--delta", meant, required=needs_delta),
         number("--sensitivity", moved, default=sensitivity, show_default=True),
         number("--compositions", releases, **counted),
         number("--batch", answers, **counted),
@@ -97,6 +99,7 @@ def _use(sensitivity: float | None, count: int | None, otherwise: str = "") -> C
 
 
 use = _use(1.0, 1)
+use_of_promises = _use(1.0, 1, needs_delta=False)
 use_of_a_law = _use(None, None, "; by default what an artefact states, else 1")
 domain = choice("--domain", ["real", "integer"], "What the answers are.")
 

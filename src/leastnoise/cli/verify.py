@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from leastnoise.cli.changes import condition
@@ -9,6 +11,9 @@ from leastnoise.cli.group import main
 from leastnoise.cli.options import json_option
 from leastnoise.cli.output import print_json
 from leastnoise.text.characters import shown
+
+if TYPE_CHECKING:
+    from leastnoise.artefact import Verification
 
 
 @main.command()
@@ -24,24 +29,35 @@ def verify(artefact: str, as_json: bool) -> None:
     from leastnoise.artefact import verify as check
 
     found = check(artefact)
-    stated, recomputed = found.stated, found.recomputed
     if as_json:
-        before = None if stated is None else stated.epsilon
-        after = None if recomputed is None else recomputed.epsilon
-        epsilons = {"stated_epsilon": before, "recomputed_epsilon": after}
-        head = {"artefact": artefact, "ok": found.ok}
-        changes = None if stated is None else stated.changes.describe()
-        mismatches = list(found.mismatches)
-        print_json({**head, **epsilons, "changes": changes, "mismatches": mismatches})
+        print_json({"artefact": artefact, **_as_json(found)})
     else:
-        for title, guarantee in (("stated", stated), ("recomputed", recomputed)):
-            if guarantee is not None:
-                holds = f"epsilon = {guarantee.epsilon!r} at delta = {guarantee.delta!r}"
-                click.echo(f"{title:10}  {holds}")
-        if stated is not None and (held := condition(stated.changes, found.answers)):
-            click.echo(f"if          {held}")
-        for mismatch in found.mismatches:
-            click.echo(f"mismatch    {shown(mismatch)}")
-        click.echo("verified" if found.ok else "NOT VERIFIED")
+        _print(found)
     if not found.ok:
         raise SystemExit(1)
+
+
+def _as_json(found: Verification) -> dict[str, Any]:
+    stated, recomputed = found.stated, found.recomputed
+    return {
+        "ok": found.ok,
+        "stated_epsilon": stated.epsilon,
+        "recomputed_epsilon": None if recomputed is None else recomputed.epsilon,
+        "changes": stated.changes.describe(),
+        "constraints": [vars(one) for one in stated.constraints],
+        "mismatches": list(found.mismatches),
+    }
+
+
+def _print(found: Verification) -> None:
+    for title, guarantee in (("stated", found.stated), ("recomputed", found.recomputed)):
+        if guarantee is not None:
+            holds = f"epsilon = {guarantee.epsilon!r} at delta = {guarantee.delta!r}"
+            click.echo(f"{title:10}  {holds}")
+            for one in guarantee.constraints:
+                click.echo(f"{'':10}  {one.sentence()}")
+    if held := condition(found.stated.changes, found.answers):
+        click.echo(f"if          {held}")
+    for mismatch in found.mismatches:
+        click.echo(f"mismatch    {shown(mismatch)}")
+    click.echo("verified" if found.ok else "NOT VERIFIED")

@@ -7,6 +7,9 @@ Read in this order:
     fits           unequal ranges and weights: what reduces to equal ones, and by which scales
     search         the best law at a given sigma: which laws compete, which is preferred
     at_epsilon     the same at a given ε: what is calibrated, and from where
+    capped         the same within several promises: every body competes
+    frontier       the least noise against a cap on the attacker's advantage
+    own_curve      the whole curve of normal noise, which normal noise keeps best
     calibrate      which scale gives this ε: the one search
     tight          our own law of least true ε
     moments        our own law of least Rényi divergence, as the paper asks for

@@ -167,7 +167,7 @@ class _Search:
         if found is None:
             return None
         budget, masses = found
-        sigma = _sigma_of_share(request.cost, roughly.scale * s, budget / near.problem.budget)
+        sigma = sigma_of_share(request.cost, roughly.scale * s, budget / near.problem.budget)
         if sigma is None or not self.ends[0] < sigma / s < self.ends[1]:
             return None
         asked = request.on_lattice(sigma, near.problem.shift)
@@ -223,7 +223,7 @@ class _Search:
         return found if found.law.epsilon <= self.epsilon else None
 
 
-def _sigma_of_share(cost: Cost, sigma: float, share: float) -> float | None:
+def sigma_of_share(cost: Cost, sigma: float, share: float) -> float | None:
     """The sigma that costs `share` times as much as the given one; None where it is not nearby, as
     where the cost is bounded."""
     if cost.exponent is not None:

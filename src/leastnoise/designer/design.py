@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from leastnoise.accountant.constraints import Limit, held, limits_of
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.cost import Cost
+from leastnoise.designer.capped import fitted_within_limits
 from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
 from leastnoise.designer.lattice_law import certified
+from leastnoise.designer.own_curve import BEST_OF_ITS_CURVE, fitted_for_mu, spared_share
 from leastnoise.designer.request import Objective, Request
 from leastnoise.designer.result import Design
-from leastnoise.errors import DesignError, InvalidParameterError, positive
+from leastnoise.errors import DesignError, InvalidParameterError, open_unit, positive
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.solver.optimum import discretisation_cost
+
+_USUAL_DELTA = 1e-6  # at which ε is told where only μ is asked for
 
 
 def design(
     *,
-    delta: float,
+    delta: float | None = None,
     sigma: float | None = None,
     epsilon: float | None = None,
     sensitivity: float | Sequence[float] = 1.0,
@@ -33,6 +39,9 @@ def design(
     touched: int | None = None,
     changes: Changes | None = None,
     weights: Sequence[float] | None = None,
+    advantage: float | None = None,
+    constraints: Iterable[tuple[float, float]] | None = None,
+    mu: float | None = None,
 ) -> Design:
     """The noise that gives the least ε at a given `sigma`, or the least `sigma` at a given
     `epsilon`.
@@ -45,9 +54,15 @@ def design(
     unequally, get noise of unequal sizes, `Design.sigmas`; `sigma` is then the root of the weighted
     mean of their squares, each counted in sensitivities of its answer.
 
+    One ε and δ say little about what an attacker can do; `advantage` caps that as well, and
+    `constraints` any points of the privacy curve. The least `sigma` at which all of them are
+    certified is then found, among all bodies of noise. `mu` asks for the whole curve of normal
+    noise, and normal noise is what it gets: there is none better.
+
     Args:
         delta: Probability with which the guarantee may fail, in (0, 1), over all releases; far
-            below one over the number of people.
+            below one over the number of people. It may be left out beside `advantage`,
+            `constraints` or `mu`: ε is then told at the smallest δ of these, with `mu` at 1e-6.
         sigma: Standard deviation of the noise on one answer, in its units, from 0.001 sensitivities
             (for integer noise 1e-5) to 2,000; with another `cost` c the budget is c(sigma). Give
             this or `epsilon`.
@@ -71,6 +86,12 @@ def design(
             `Euclidean(radius)`; by default the box.
         weights: How much the squared error of each answer matters, in sensitivities of the answer,
             on the real line; by default all the same.
+        advantage: The most by which an attacker's true positives may exceed the false ones, δ(0),
+            in (0, 1), over all releases; beside `epsilon` or alone.
+        constraints: Pairs (ε_k, δ_k), ε_k ≥ 0 and δ_k in (0, 1): δ(ε_k) is at most δ_k, over all
+            releases; beside `epsilon` or alone.
+        mu: μ of Gaussian differential privacy, over all releases, on the real line; nothing else
+            is then promised.
 
     Returns:
         The best law found, its certified ε, what the rivals need, and the proofs; see `Design`.
@@ -90,13 +111,13 @@ def design(
         >>> from leastnoise import OneSided
         >>> design(delta=1e-6, epsilon=1.0, batch=10, changes=OneSided()).sigma < 5.11
         True
+        >>> capped = design(delta=1e-6, epsilon=1.0, batch=10, advantage=0.15)
+        >>> capped.sigma < 9.62, capped.attacker.guess <= 0.575
+        (True, True)
     """
-    if (sigma is None) == (epsilon is None):
-        raise InvalidParameterError(
-            "sigma", sigma, f"or epsilon={epsilon!r} to be given, exactly one of them"
-        )
+    asked = _asked(delta, sigma, epsilon, limits_of(advantage, constraints), mu)
     request = Request.of(
-        delta=delta,
+        delta=asked.delta,
         sensitivity=sensitivity,
         compositions=compositions,
         batch=batch,
@@ -109,19 +130,91 @@ def design(
         changes=changes,
         weights=weights,
     )
-    if sigma is None:
-        best = fitted_within(request, positive("epsilon", epsilon))
-    else:
-        best = fitted_at(request, request.checked_sigma(positive("sigma", sigma)))
+    best = _best(request, asked, objective)
     if not math.isfinite(best.law.epsilon):
         raise DesignError(
             f"No law of sigma={best.sigma!r} has a finite epsilon for "
             f"compositions={request.compositions}."
         )
-    return _as_design(request, best)
+    return _as_design(request, best, asked)
 
 
-def _as_design(asked: Request, best: Fitted) -> Design:
+@dataclass(frozen=True)
+class _Promise:
+    """What is promised, or what noise is spent: one of the four."""
+
+    delta: float
+    sigma: float | None = None
+    epsilon: float | None = None
+    limits: tuple[Limit, ...] = ()
+    mu: float | None = None
+
+
+def _asked(
+    delta: float | None,
+    sigma: float | None,
+    epsilon: float | None,
+    limits: tuple[Limit, ...],
+    mu: float | None,
+) -> _Promise:
+    """What was asked for, where it fits together."""
+    if mu is not None:
+        if sigma is not None or epsilon is not None or limits:
+            raise InvalidParameterError(
+                "mu", mu, "to be alone: not beside sigma, epsilon, advantage or constraints"
+            )
+        return _Promise(_USUAL_DELTA if delta is None else delta, mu=positive("mu", mu))
+    if not limits:
+        if (sigma is None) == (epsilon is None):
+            raise InvalidParameterError(
+                "sigma", sigma, f"or epsilon={epsilon!r} to be given, exactly one of them"
+            )
+        return _Promise(open_unit("delta", delta), sigma, epsilon)
+    return _several(delta, sigma, epsilon, limits)
+
+
+def _several(
+    delta: float | None,
+    sigma: float | None,
+    epsilon: float | None,
+    limits: tuple[Limit, ...],
+) -> _Promise:
+    """ε at δ, where it was given, and the limits beside it."""
+    if sigma is not None:
+        raise InvalidParameterError(
+            "sigma",
+            sigma,
+            "to be left out beside advantage and constraints, which are kept with the least sigma",
+        )
+    if (epsilon is None) != (delta is None):
+        raise InvalidParameterError(
+            "epsilon", epsilon, f"to be given with delta={delta!r}, both or neither"
+        )
+    if epsilon is not None:
+        limits = ((positive("epsilon", epsilon), open_unit("delta", delta)), *limits)
+    least = min(bound for _, bound in limits) if delta is None else open_unit("delta", delta)
+    return _Promise(least, limits=tuple(dict.fromkeys(limits)))
+
+
+def _best(request: Request, asked: _Promise, objective: Objective) -> Fitted:
+    """The best law for what is asked."""
+    if asked.mu is not None:
+        best = fitted_for_mu(request, asked.mu)
+        uses = request.compositions * best.law.uses
+        epsilon = best.fit.request.loss(best.law.noise).compose(uses).epsilon(request.delta)
+        return replace(best, law=replace(best.law, epsilon=epsilon))
+    if asked.limits:
+        if request.objective != "tight":
+            raise InvalidParameterError(
+                "objective", objective, 'to be "tight" beside advantage and constraints'
+            )
+        return fitted_within_limits(request, asked.limits)
+    if asked.sigma is None:
+        return fitted_within(request, positive("epsilon", asked.epsilon))
+    return fitted_at(request, request.checked_sigma(positive("sigma", asked.sigma)))
+
+
+def _as_design(asked: Request, best: Fitted, promised: _Promise) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
     request, found, sigma = best.fit.request, best.law, best.sigma / best.fit.spread
     loss = request.loss(found.noise).compose(request.compositions * found.uses)
@@ -146,7 +239,7 @@ def _as_design(asked: Request, best: Fitted) -> Design:
         origin=found.name,
         renyi_order=None if optimum is None else optimum.problem.order,
         gap=None if optimum is None else optimum.gap,
-        status="A known law is the best found." if optimum is None else optimum.status.value,
+        status=_status(promised.mu, asked, None if optimum is None else optimum.status.value),
         residual=_residual(found.noise, request, sigma),
         discretisation=None if lattice is None else lattice.bins + lattice.tail,
         moments_epsilon=found.moments,
@@ -157,7 +250,16 @@ def _as_design(asked: Request, best: Fitted) -> Design:
         weights=asked.weights,
         factors=best.fit.factors if is_scaled else None,
         judged_for=_told(asked.changes, request.changes, asked.batch) if is_scaled else None,
+        constraints=held(loss, promised.limits),
+        mu=promised.mu,
     )
+
+
+def _status(mu: float | None, asked: Request, found: str | None) -> str:
+    """What is known of how good the law is, in a sentence."""
+    if mu is not None and isinstance(asked.changes, Box) and asked.touched == asked.batch:
+        return BEST_OF_ITS_CURVE.format(share=spared_share(mu))
+    return "A known law is the best found." if found is None else found
 
 
 def _told(asked: Changes, judged: Changes, answers: int) -> Changes:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from leastnoise.accountant.attacker import FEW_POINTS, Attacker, about, attacker_of, per_cent
+from leastnoise.accountant.constraints import Constraint
 from leastnoise.accountant.curve import POINTS, PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.artefact import Artefact, certify
@@ -16,7 +18,7 @@ from leastnoise.artefact.exact import as_drawn
 from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import Objective
-from leastnoise.errors import UnsupportedError
+from leastnoise.errors import AccountingError, UnsupportedError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
 from leastnoise.laws.gaussian import GaussianNoise
@@ -28,6 +30,9 @@ OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
 # Rivals that put independent noise on each answer, and our own of that kind.
 _SHAPES = ("Gaussian", "Laplace", "Staircase")
+# A closed form on a lattice may need this much more noise to keep what it was certified for.
+_WIDER = 1e-4
+_MOST_WIDER = 20
 _MOST_TOLD = 8  # standard deviations in a summary
 PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
 
@@ -66,7 +71,8 @@ class Design:
     Guarantees: `noise`, used for `compositions` releases of `batch` answers of the given
     sensitivity, is (`epsilon`, `delta`)-differentially private: `epsilon` is the judge's upper
     bound for the law itself, `epsilon_lower` a lower bound on the exact value. With the objective
-    "tight" `epsilon` is at most that of every rival. No non-increasing law of the family has a
+    "tight" `epsilon` is at most that of every rival, but for designs with `constraints` or `mu`: a
+    rival that needs less there breaks another promise. No non-increasing law of the family has a
     smaller Rényi divergence of order `renyi_order` than the one the search started from, up to the
     relative `gap`.
 
@@ -103,6 +109,9 @@ class Design:
             ranges or matter unequally; else None.
         judged_for: The changes of the answers so scaled, in sensitivities, which the law is judged
             for; None where they are not scaled, and it is judged for `changes`.
+        constraints: The points of the privacy curve that were asked for, each with its certified
+            bound, over all releases; empty where only ε or sigma was.
+        mu: μ of Gaussian differential privacy that was asked for, over all releases; else None.
 
     Example:
         >>> from leastnoise import design
@@ -139,6 +148,8 @@ class Design:
     weights: tuple[float, ...] | None = None
     factors: tuple[float, ...] | None = None
     judged_for: Changes | None = None
+    constraints: tuple[Constraint, ...] = ()
+    mu: float | None = None
 
     @property
     def is_joint(self) -> bool:
@@ -270,6 +281,8 @@ class Design:
             f"  attacker    guesses right at most {per_cent(self.attacker.guess)} of the time, "
             f"from even odds ({about(self.attacker.gaussian_guess)} with Gaussian noise of this "
             f"epsilon and delta; {per_cent(self.attacker.allowed)} are allowed)",
+            *(f"  constraint  {one.sentence()}" for one in self.constraints),
+            *([] if self.mu is None else [f"  curve       {above(self.mu, 6)}-GDP: {self.status}"]),
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(
@@ -286,6 +299,8 @@ class Design:
             lines.append(
                 f"  moments accountant at this order: epsilon = {above(self.moments_epsilon, 6)}"
             )
+        if self.constraints or self.mu is not None:
+            lines.append("  at this standard deviation, all other promises aside:")
         lines.extend(
             f"  {name:<18} needs epsilon = {above(epsilon, 6)}"
             for name, epsilon in self.rivals.items()
@@ -346,20 +361,42 @@ def artefact_of(design: Design) -> Artefact:
     """The design's law as it is sampled and the guarantee it gives, ready to be written: exact
     integer weights, or the sphere.
 
-    Guarantees: the stated ε is the judge's for the law in the file, over the design's whole use.
+    Guarantees: the stated ε is the judge's for the law in the file, over the design's whole use,
+    and so is what is stated of every constraint; all of them hold.
+
+    Raises:
+        AccountingError: The law with integer weights misses a constraint by what rounding moved.
     """
-    delta, s, uses = design.delta, design.sensitivity, design.uses
-    law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
     stated = ("sigma", "batch", "touched", "compositions", "objective")
     problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
     if design.factors is not None:  # the law is for answers that are divided by these
         problem |= {"scales": list(design.scales), "changes": design.changes.describe()}
+    if design.mu is not None:
+        problem["mu"] = design.mu
+    refusal: AccountingError | None = None
+    for attempt in range(_MOST_WIDER if design.constraints else 1):
+        try:
+            return _certified(design, 1.0 + _WIDER * attempt, problem, rivals)
+        except AccountingError as error:
+            refusal = refusal or error
+            if design.noise.exponent is None:  # no closed form, which alone can be widened
+                break
+    raise refusal or AccountingError("The law could not be certified.")
+
+
+def _certified(
+    design: Design, wider: float, problem: dict[str, Any], rivals: dict[str, float]
+) -> Artefact:
+    """The law as it is drawn, a closed form so much wider, with its guarantee."""
+    delta, s, uses = design.delta, design.sensitivity, design.uses
+    law = lattice_form(design.noise, s, wider)
     return certify(
-        law,
+        as_drawn(law, delta=delta, sensitivity=s, compositions=uses),
         delta=delta,
         compositions=uses,
         sensitivity=s,
         changes=design.changes_of(design.noise),
         rivals=rivals,
         problem=problem,
+        constraints=[(one.epsilon, one.delta) for one in design.constraints],
     )

@@ -159,12 +159,18 @@ def least_budget(law: LatticeLaw, epsilon: float, delta: float) -> tuple[float, 
 def of_masses(masses: Floats, asked: LatticeRequest) -> LatticeLaw | None:
     """The law of these shell masses, which cost the request's budget, in one joint release; None
     where the staircase that ends does as well."""
+    found = with_masses(masses, asked)
+    if found is None:
+        return None
+    stairs = renyi_law(asked, math.inf)
+    return found if _worth(_worth(stairs, _ended(stairs, asked)), found) is found else None
+
+
+def with_masses(masses: Floats, asked: LatticeRequest) -> LatticeLaw | None:
+    """The same whatever other laws do."""
     stairs = renyi_law(asked, math.inf)
     log_h = linear.law(stairs.problem, masses)
-    if log_h is None:
-        return None
-    found = _of_log_h(log_h, stairs, asked)
-    return found if _worth(_worth(stairs, _ended(stairs, asked)), found) is found else None
+    return None if log_h is None else _of_log_h(log_h, stairs, asked)
 
 
 # Several releases, and joint ones beyond the linear program

@@ -11,9 +11,17 @@ from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.norm import NormNoise
+from leastnoise.laws.part_of_sphere import PartOfSphereNoise
 from leastnoise.laws.sphere import BallNoise
 
-_JOINT = (BallNoise, CorrelatedNoise, CutCubeNoise, LiftedNoise, NormNoise)
+_JOINT = (
+    BallNoise,
+    CorrelatedNoise,
+    CutCubeNoise,
+    LiftedNoise,
+    NormNoise,
+    PartOfSphereNoise,
+)
 LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, *_JOINT)}
 BODIES |= {
     None: LatticeNoise,
@@ -21,6 +29,7 @@ BODIES |= {
     "correlated": CorrelatedNoise,
     "cut cube": CutCubeNoise,
     "lifted": LiftedNoise,
+    "part of sphere": PartOfSphereNoise,
     "range": NormNoise,
     "touched": NormNoise,
     "count": NormNoise,

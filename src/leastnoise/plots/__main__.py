@@ -10,10 +10,17 @@ from leastnoise.accountant.attacker import gaussian_mu_of
 from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.compare import ComparedLaw
 from leastnoise.designer.design import design
+from leastnoise.designer.frontier import frontier
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import gaussian, laplace
 from leastnoise.laws.sphere import sphere
-from leastnoise.plots import batch_comparison, comparison, density, recognised_members
+from leastnoise.plots import (
+    batch_comparison,
+    comparison,
+    density,
+    frontier_sheet,
+    recognised_members,
+)
 from leastnoise.plots.style import OURS, Sheet, power_of_ten
 
 SIGMA, DELTA, ANSWERS = 8.0, 1e-6, 10
@@ -56,12 +63,19 @@ def recognised() -> Sheet:
     return sheet
 
 
+def capped() -> Sheet:
+    """Ten answers together at ε = 1: the least noise against a cap on the attacker's advantage."""
+    points = frontier(epsilon=1.0, delta=DELTA, batch=ANSWERS, points=12)
+    return frontier_sheet(points, epsilon=1.0, delta=DELTA, batch=ANSWERS)
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, sheet in (
         ("law-vs-rivals", law_and_rivals()),
         ("batch", batches()),
         ("recognised", recognised()),
+        ("frontier", capped()),
     ):
         sheet.save(folder / f"{name}.png")
         sheet.save(folder / f"{name}.svg")

@@ -38,6 +38,7 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "range": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
     "count": ("#7B4EA3", (4, 1), "X"),
     "touched": ("#7B4EA3", (2, 1), "X"),
+    "blocks": ("#56B4E9", (8, 1.5, 1, 1.5, 1, 1.5), "X"),
     "joint": ("#000000", None, "D"),
 }
 _UNKNOWN = ("#555555", None, ".")

@@ -121,6 +121,30 @@ class SphereSampler:
         return RoundedVectors.of(self).integers(shape, entropy)
 
 
+@dataclass(frozen=True)
+class FirstOfVectors:
+    """The first `dimension` answers of each draw; the others are thrown away
+    (`leastnoise.laws.part_of_sphere`)."""
+
+    whole: SphereSampler
+    dimension: int
+
+    is_joint: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = True
+
+    @property
+    def pitch(self) -> Fraction:
+        return self.whole.pitch
+
+    @property
+    def unit(self) -> Fraction:
+        return self.whole.unit
+
+    def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
+        """Noise in whole pitches, the answers of one draw along a last axis."""
+        return np.ascontiguousarray(self.whole.integers(shape, entropy)[..., : self.dimension])
+
+
 @dataclass(frozen=True, eq=False)
 class RoundedVectors:
     """⌊Z/pitch + ½⌋ from words of entropy: in floating point where that decides it."""

@@ -8,7 +8,9 @@ law, so
 
 is a linear program, and its multipliers give the slope of its value in ε. Where ε is given and not
 the cost, the least cost is a linear program too, the sum of the t being at most δ: one solve, where
-four are needed for each σ on the way.
+four are needed for each σ on the way. Several (ε, δ) at once are the same program with rows for
+each (`least_budget_within`); at ε = 0 a non-increasing law has δ(0) = Σ N_ij (h_i − h_j), which
+needs no t.
 
 The optimum ends where the mass beyond is δ: such laws cannot be reached by descent on logarithms (σ
 = s, δ = 0.01: ε = 1.2700 against 1.2794 after 40 steps of it).
@@ -19,6 +21,7 @@ The unknowns are the shells' masses n_k h_k, which stay near 1 in any dimension.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +44,7 @@ _LARGE = 1e12
 _CLOSE = 1e-5  # of δ, within which and never above which the program's value is brought
 # share of δ kept for the solver's rounding; more would be felt in ε where that is nearly 0
 _KEPT = 1e-7
+_EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _BEYOND = 1e-2  # share of δ that the starting law may have outside the window
 
 
@@ -136,6 +140,68 @@ def least_budget(
     if result.status != 0:
         return None
     return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
+
+
+def least_budget_within(
+    problem: RenyiProblem, profile: Floats, limits: Sequence[tuple[float, float]]
+) -> tuple[float, Floats] | None:
+    """The least budget of a law with δ(ε) ≤ δ for each (ε, δ) of the `limits` with one release, and
+    the shell masses of that law.
+
+    Beside a loose row the solver lets a tight one be broken by a tenth, unless it is told to be
+    exact to the last digits. None as with `least_epsilon`.
+    """
+    program = _program(problem, profile, min(delta for _, delta in limits), _MOST_PAIRS_ONCE)
+    if program is None:
+        return None
+    rows, most = _rows(program, limits)
+    n, unknown = program.size, rows.shape[1] - program.size
+    result = linprog(
+        np.concatenate([program.cost, np.zeros(unknown)]),
+        A_ub=rows,
+        b_ub=most,
+        A_eq=sparse.hstack([program.equal[:1, :n], sparse.csr_matrix((1, unknown))], format="csr"),
+        b_eq=np.ones(1),
+        bounds=(0.0, None),
+        method="highs-ds",
+        options=_EXACTLY,
+    )
+    if result.status != 0:
+        return None
+    return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
+
+
+def _rows(
+    program: _Program, limits: Sequence[tuple[float, float]]
+) -> tuple[sparse.csr_matrix, Floats]:
+    """The inequalities of all limits: those of the masses and t of each limit beyond ε = 0, that
+    the law falls, the levels δ(0), and what the t of each limit sum up to."""
+    n, pairs = program.size, program.i.size
+    split = [limit for limit in limits if limit[0] > 0.0]
+    levels = [_level(program, delta) for epsilon, delta in limits if epsilon == 0.0]
+    each = [_excess(program, epsilon, delta) for epsilon, delta in split]
+    grid: list[list[sparse.csr_matrix | None]] = []
+    for place, rows in enumerate(each):
+        row: list[sparse.csr_matrix | None] = [None] * len(each)
+        row[place] = rows[:, n:]
+        grid.append([rows[:, :n], *row])
+    grid += [[rows, *[None] * len(each)] for rows in (program.monotone[:, :n], *levels)]
+    for place in range(len(each)):
+        sums: list[sparse.csr_matrix | None] = [None] * len(each)
+        sums[place] = sparse.csr_matrix(np.ones((1, pairs)))
+        grid.append([None, *sums])
+    found = sparse.bmat(grid, format="csr")
+    most = np.zeros(found.shape[0])
+    most[most.size - len(limits) :] = 1.0 - _KEPT
+    return found, most
+
+
+def _level(program: _Program, delta: float) -> sparse.csr_matrix:
+    """The row Σ N_ij (h_i − h_j), which is δ(0) of a non-increasing law, in units of `delta`."""
+    inside = np.flatnonzero(program.j < program.size)
+    row = np.bincount(program.i, program.lose, minlength=program.size)
+    row -= np.bincount(program.j[inside], program.hide[inside], minlength=program.size)
+    return sparse.csr_matrix(row / delta)
 
 
 def _program(
