@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from leastnoise.accountant.curve import PrivacyCurve
+from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.losses.gaussian import GaussianLoss
 
 FALSE_ALARMS = 0.01
@@ -70,6 +71,12 @@ def attacker_of(curve: PrivacyCurve, epsilon: float, delta: float) -> Attacker:
     )
 
 
+def advantage_of(loss: PrivacyLoss) -> float:
+    """The largest advantage of an attacker who sees these releases, an upper bound: δ(0), the same
+    in both orders of the two data sets."""
+    return loss.curve(points=2).advantage
+
+
 def allowed_advantage(epsilon: float, delta: float) -> float:
     """The largest advantage that (ε, δ) allows: P(E) − Q(E) where P(E) ≤ e^ε Q(E) + δ and the same
     for complements."""
@@ -84,6 +91,11 @@ def gaussian_mu_of(epsilon: float, delta: float) -> float:
         return math.log(max(found, 1e-320)) - math.log(delta)
 
     return math.exp(float(brentq(excess, math.log(1e-12), math.log(1e4), xtol=1e-13)))
+
+
+def guesses(advantage: float) -> str:
+    """An advantage as the right guesses of somebody who starts from even odds, rounded up."""
+    return per_cent(0.5 * (1.0 + advantage))
 
 
 def about(share: float) -> str:

@@ -1,6 +1,7 @@
 """The ledger: what every data set may spend, and every release that spent it, in one SQLite file.
 
-A budget (ε, δ) is declared once per data set. A release is refused, or its cost is on the disk
+A budget (ε, δ), and where it is wanted a cap on the attacker's advantage, is declared once per data
+set. A release is refused, or its cost is on the disk
 before `spend` returns; only then may anything be revealed. A release that is interrupted in between
 stays spent. `budget` says what is declared, `filter` what a sequence of releases costs and which
 theorem covers it, `event_log` how it is kept, `accounts` what the events mean, `prices` what one
@@ -29,7 +30,6 @@ from types import TracebackType
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.errors import (
-    BudgetExceededError,
     InvalidParameterError,
     LedgerError,
     one_of,
@@ -40,6 +40,7 @@ from leastnoise.ledger import event_log, listing
 from leastnoise.ledger.accounts import (
     Accounts,
     budget_event,
+    budget_kind,
     entry_of,
     release_event,
     series_event,
@@ -49,7 +50,7 @@ from leastnoise.ledger.audit import LedgerCheck, audit
 from leastnoise.ledger.budget import RELEASES, declared
 from leastnoise.ledger.event_log import EventLog
 from leastnoise.ledger.filter import delta_left
-from leastnoise.ledger.prices import Prices, previewed, why_last, why_refused
+from leastnoise.ledger.prices import Prices, previewed, refusal, why_last
 from leastnoise.ledger.records import (
     ADD_OR_REMOVE,
     Dataset,
@@ -92,7 +93,8 @@ class Ledger:
             missing and `read_only`.
 
     Guarantees: under the rule that a data set declares, its releases together are (ε,
-    δ)-differentially private; a release that would break this is refused and nothing is
+    δ)-differentially private, and nobody's advantage in telling whether a person is in the data is
+    above the cap, if there is one; a release that would break this is refused and nothing is
     written. What is spent is on the disk, and was read back from there, before `spend`
     returns. Whatever is asked of it, a ledger that was changed by other means is
     refused; only `check` goes on and says how. Under the adaptive rule the same holds
@@ -148,6 +150,7 @@ class Ledger:
         rule: str = "adaptive",
         orders: Sequence[float] | None = None,
         releases: int | None = None,
+        advantage: float | None = None,
     ) -> Dataset:
         """Declare the budget of a data set. Declaring the same again changes nothing.
 
@@ -162,6 +165,9 @@ class Ledger:
                 suit: one order is the plain filter.
             releases: How many are to share δ (25 if not given): plans without a δ get
                 their share of it. More are not refused; fewer get no more.
+            advantage: A cap beside ε, in (0, 1), on the attacker's advantage: somebody who sees all
+                releases and starts from even odds guesses right whether one given person is in the
+                data at most (1 + advantage)/2 of the time. What would pass it is refused.
 
         Returns:
             The data set as it stands.
@@ -178,18 +184,20 @@ class Ledger:
             2.0
         """
         name = dataset_name(name)
-        budget = declared(epsilon, delta, rule, orders, RELEASES if releases is None else releases)
+        shares = RELEASES if releases is None else releases
+        budget = declared(epsilon, delta, rule, orders, shares, advantage)
         event = None
         with self._writing() as (connection, accounts):
             known = accounts.by_name.get(name)
             if known is None:
-                event = event_log.append(connection, "budget", budget_event(name, budget))
+                content = budget_event(name, budget)
+                event = event_log.append(connection, budget_kind(budget), content)
             elif not known.budget.is_again(budget, orders is None, releases is None):
                 there = known.budget
                 raise LedgerError(
                     f"The budget of {name!r} is declared already and cannot be changed: "
                     f"epsilon={there.epsilon!r}, delta={there.delta!r}, rule={there.rule!r}, "
-                    f"releases={there.planned}."
+                    f"releases={there.planned}, advantage={there.advantage!r}."
                 )
         if event is not None:
             self._log.confirm(event)
@@ -230,7 +238,8 @@ class Ledger:
             The release as it is recorded.
 
         Raises:
-            BudgetExceededError: It would take the data set beyond its budget.
+            BudgetExceededError: It would take the data set beyond its budget, or beyond its cap on
+                the advantage.
             LedgerError: It protects others than earlier releases, or nothing could
                 follow it and it is not said to be the last; the data set was never
                 declared; or the ledger cannot be written.
@@ -264,11 +273,8 @@ class Ledger:
             if clash:
                 raise LedgerError(clash)
             after = self._prices.after(connection, account, draws)
-            if not after.epsilon <= account.budget.epsilon:
-                reason = why_refused(account, after)
-                raise BudgetExceededError(
-                    name, account.budget.epsilon, account.epsilon, after.epsilon, reason
-                )
+            if not after.is_within:
+                raise refusal(name, account, after)
             if not last and self._prices.closed(connection, after):
                 raise LedgerError(
                     f"The release is refused: it is within the budget of {name!r}, but nothing "
