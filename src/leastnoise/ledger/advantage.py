@@ -3,8 +3,8 @@ right.
 
 The *advantage* of an attacker who tests whether a given person is in the data is their true
 positives less their false positives; from even odds they guess right (1 + advantage)/2 of the time.
-The largest is δ(0). Two guarantees of one ε may differ in it fourfold, so a budget may cap it beside
-ε, and then both must hold.
+The largest is δ(0). Two guarantees of one ε may differ in it fourfold, so a budget may cap it
+beside ε, and then both must hold.
 
 **"fixed in advance"**: the laws are settled before any answer is seen, so the product of their
 dominating pairs bounds the whole sequence, at ε = 0 as at any other: the advantage is δ(0) of the

@@ -1,9 +1,9 @@
 """The budget of a data set: (ε, δ) over all its releases, a cap on the attacker's advantage, the
 rule that covers them, and how δ is shared.
 
-What the rules are and why they hold stands in `filter`, and for the cap in `advantage`. A budget of
-the adaptive rule carries the orders and weights of its filter, because they must be fixed before the
-first answer is seen.
+What the rules are and why they hold stands in `filter`, and for the cap in `advantage`. A budget
+of the adaptive rule carries the orders and weights of its filter, because they must be fixed before
+the first answer is seen.
 """
 
 from __future__ import annotations

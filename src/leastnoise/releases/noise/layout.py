@@ -8,6 +8,7 @@ to δ. What is asked for gets the rest, so its noise grows by 1/(1 − CHECKS) a
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,13 @@ class NoiseLayout:
         if not self.checks:
             return epsilon, delta
         return epsilon - self.check_uses * self.check_epsilon(epsilon), (1.0 - CHECKS) * delta
+
+    def left_of_cap(self, epsilon: float, cap: float | None) -> float | None:
+        """What the checks leave of a cap on the advantage. Advantages add up, and that of noise of
+        a pure ε is at most tanh(ε/2)."""
+        if cap is None or not self.checks:
+            return cap
+        return max(cap - self.check_uses * math.tanh(0.5 * self.check_epsilon(epsilon)), 0.5 * cap)
 
 
 def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
