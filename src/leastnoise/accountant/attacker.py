@@ -9,7 +9,7 @@ must say.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
@@ -58,16 +58,22 @@ class Attacker:
         )
 
 
+def promised(epsilon: float, delta: float) -> Attacker:
+    """What (ε, δ) allows an attacker, where no more is known of a law."""
+    guess = 0.5 * (1.0 + allowed_advantage(epsilon, delta))
+    odds = math.exp(min(epsilon, 700.0))
+    hits = min(odds * FALSE_ALARMS + delta, 1.0 - (1.0 - delta - FALSE_ALARMS) / odds)
+    mu = gaussian_mu_of(epsilon, delta)
+    with_gaussian = (float(ndtr(0.5 * mu)), float(ndtr(float(ndtri(FALSE_ALARMS)) + mu)))
+    return Attacker(guess, min(hits * (1.0 + 1e-12), 1.0), guess, *with_gaussian)
+
+
 def attacker_of(curve: PrivacyCurve, epsilon: float, delta: float) -> Attacker:
     """What an attacker can do with releases of this curve, which promise ε at δ."""
-    mu = gaussian_mu_of(epsilon, delta)
-    gaussian = float(ndtr(float(ndtri(FALSE_ALARMS)) + mu))
-    return Attacker(
+    return replace(
+        promised(epsilon, delta),
         guess=min(0.5 * (1.0 + curve.advantage), 1.0),
         recognised=float(curve.true_positive_rate(FALSE_ALARMS)),
-        allowed=0.5 * (1.0 + allowed_advantage(epsilon, delta)),
-        gaussian_guess=float(ndtr(0.5 * mu)),
-        gaussian_recognised=gaussian,
     )
 
 

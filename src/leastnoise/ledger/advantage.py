@@ -38,7 +38,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from leastnoise.accountant.attacker import advantage_of
 from leastnoise.accountant.privacy_loss import PrivacyLoss
@@ -129,6 +129,13 @@ def advantage_at_rule(
     if releases == 1 and is_beyond(total, budget):
         return min(total.advantage, tight_advantage(draws))
     return total.advantage
+
+
+def left_of(used: float, cap: float) -> float:
+    """The advantage of one more release that would about fill the cap, if all are like Gaussian
+    noise: a guide, that no budget rests on."""
+    mu = [2.0 * float(ndtri(0.5 * (1.0 + min(part, cap)))) for part in (used, cap)]
+    return 2.0 * float(ndtr(0.5 * math.sqrt(max(mu[1] ** 2 - mu[0] ** 2, 0.0)))) - 1.0
 
 
 def is_beyond(total: AsGaussian, budget: Budget) -> bool:

@@ -12,6 +12,7 @@ from leastnoise.accountant.attacker import guesses
 from leastnoise.changes import BOX, Changes
 from leastnoise.files.infinity import infinity_as_text
 from leastnoise.files.spreadsheet import csv_text, guarded
+from leastnoise.ledger.advantage import left_of
 from leastnoise.ledger.event_log import FORMAT, VERSION
 from leastnoise.ledger.records import Dataset, LedgerEntry, Unit
 from leastnoise.text.html import MOST_ROWS, gauge_svg, table
@@ -65,10 +66,10 @@ def cap_in_words(dataset: Dataset) -> str:
     if dataset.advantage is None or dataset.advantage_used is None:
         return ""
     used, cap = dataset.advantage_used, dataset.advantage
-    rest = "nothing" if dataset.closed else below(max(cap - used, 0.0), 3)
+    rest = "nothing" if dataset.closed else below(left_of(used, cap), 3)
     return (
-        f"the attacker's advantage is {above(used)} of {below(cap, 6)}, {rest} left (right guesses "
-        f"from even odds: at most {guesses(used)} of {guesses(cap)})"
+        f"the attacker's advantage is {above(used)} of {below(cap, 6)}, {rest} left for one more "
+        f"release (right guesses from even odds: at most {guesses(used)} of {guesses(cap)})"
     )
 
 

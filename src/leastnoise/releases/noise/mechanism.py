@@ -18,7 +18,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from leastnoise.accountant.attacker import Attacker, attacker_of
+from leastnoise.accountant.attacker import (
+    Attacker,
+    allowed_advantage,
+    attacker_of,
+    promised,
+)
 from leastnoise.errors import AccountingError, DesignError, PlanError
 from leastnoise.laws import classic
 from leastnoise.laws.correlated import gaussian_reach
@@ -125,13 +130,19 @@ class Mechanism:
     def advantage(self) -> float:
         """The attacker's advantage over all draws together, an upper bound: true positives less
         false positives of the best test whether one given person is in the table."""
-        return composed_advantage(self.laws)
+        try:
+            return composed_advantage(self.laws)
+        except AccountingError:
+            return allowed_advantage(self.epsilon, self.delta)
 
     @cached_property
     def attacker(self) -> Attacker:
         """What an attacker can do who sees the release, beside Gaussian noise of the same ε and
         δ."""
-        found = attacker_of(composed_curve(self.laws), self.epsilon, self.delta)
+        try:
+            found = attacker_of(composed_curve(self.laws), self.epsilon, self.delta)
+        except AccountingError:
+            found = promised(self.epsilon, self.delta)
         return replace(found, guess=min(found.guess, 0.5 * (1.0 + self.advantage)))
 
     def std(self, entry: int) -> float:

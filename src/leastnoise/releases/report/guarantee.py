@@ -6,6 +6,7 @@ import math
 from itertools import product
 from typing import Any
 
+from leastnoise.accountant.attacker import about, per_cent
 from leastnoise.releases.estimates.row import CHECKS
 from leastnoise.releases.estimates.shares import share
 from leastnoise.releases.noise.margins import named_marginal
@@ -14,7 +15,7 @@ from leastnoise.releases.noise.sensitivity import Block, bounded_columns
 from leastnoise.releases.plan.keys import OTHER, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import ReleaseRecord
-from leastnoise.text.numbers import above
+from leastnoise.text.numbers import above, below
 
 _LAYOUTS = {
     "joint": "one joint draw for all answers",
@@ -54,7 +55,54 @@ def guarantee(release: ReleaseRecord) -> dict[str, Any]:
         "covers": covers(release),
         "entropy": release.entropy,
         "in_words": in_words(release),
+        "attacker": attacker(release),
     }
+
+
+def attacker(release: ReleaseRecord) -> dict[str, Any] | None:
+    """What somebody who sees the release can guess about one person, as data; None where nothing is
+    guaranteed."""
+    if not release.is_private:
+        return None
+    found = release.mechanism.attacker
+    return {
+        "advantage": release.mechanism.advantage,
+        "advantage_allowed": release.plan.advantage,
+        "right_guesses": found.guess,
+        "right_guesses_allowed": _allowed_guesses(release),
+        "right_guesses_with_gaussian_noise": found.gaussian_guess,
+        "in_words": attacker_in_words(release),
+    }
+
+
+def _allowed_guesses(release: ReleaseRecord) -> float:
+    """The right guesses that the promise allows: by (ε, δ), and by a cap."""
+    by_epsilon, cap = release.mechanism.attacker.allowed, release.plan.advantage
+    return by_epsilon if cap is None else min(by_epsilon, 0.5 * (1.0 + cap))
+
+
+def attacker_in_words(release: ReleaseRecord) -> str:
+    """What somebody who sees the release can guess about one person; "" where nothing is
+    guaranteed."""
+    if not release.is_private:
+        return ""
+    made, is_series = release.mechanism, bool(release.mechanism.series)
+    other = "without one given person"
+    if release.plan.relation == "replace":
+        other = "with another person in the place of one given person"
+    promise = "the promised ε and δ allow"
+    if release.plan.advantage is not None:
+        promise = (
+            f"the plan, which caps the advantage at {below(release.plan.advantage, 6)}, allows"
+        )
+    larger = f"{made.gaussian_factor:.3g} times as large"
+    return (
+        f"Compare {'these answers' if is_series else 'this release'} with the same made {other}. "
+        "Someone who knows all the rest of the table, starts from even odds and must say which of "
+        f"the two was published is right at most {per_cent(made.attacker.guess)} of the time "
+        f"instead of 50 % ({promise} {per_cent(_allowed_guesses(release))}; with Gaussian noise of "
+        f"the same ε and δ, {larger}, it is {about(made.attacker.gaussian_guess)})."
+    )
 
 
 def covers(release: ReleaseRecord) -> str:
