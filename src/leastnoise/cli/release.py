@@ -376,8 +376,8 @@ def _gain(plan: Plan, made: Mechanism) -> str:
     return (
         f"Gaussian noise with the same guarantee would be {made.gaussian_factor:.3g} times as "
         f"large; Gaussian noise of the same size would cost epsilon = {made.gaussian_epsilon:.4g}."
-        f"\nAn attacker guesses right at most {per_cent(made.attacker.guess)} of the time, from even "
-        f"odds ({about(made.attacker.gaussian_guess)} with Gaussian noise of this epsilon and "
+        f"\nAn attacker guesses right at most {per_cent(made.attacker.guess)} of the time, from "
+        f"even odds ({about(made.attacker.gaussian_guess)} with Gaussian noise of this epsilon and "
         f"delta; {per_cent(_allowed(plan, made))} are allowed)."
     )
 

@@ -90,11 +90,9 @@ def attacker_in_words(release: ReleaseRecord) -> str:
     other = "without one given person"
     if release.plan.relation == "replace":
         other = "with another person in the place of one given person"
-    promise = "the promised ε and δ allow"
-    if release.plan.advantage is not None:
-        promise = (
-            f"the plan, which caps the advantage at {below(release.plan.advantage, 6)}, allows"
-        )
+    cap, promise = release.plan.advantage, "the promised ε and δ allow"
+    if cap is not None:
+        promise = f"the plan, which caps the advantage at {below(cap, 6)}, allows"
     larger = f"{made.gaussian_factor:.3g} times as large"
     return (
         f"Compare {'these answers' if is_series else 'this release'} with the same made {other}. "

@@ -67,7 +67,8 @@ def html_report(release: ReleaseRecord) -> str:
 {_guesses(release)}</dl>
 <h2>What is guaranteed</h2>
 <p>{escape(in_words(release))}</p>
-{_attacker(release)}<p>Protected is {escape(unit(plan))}. Neighbouring tables: {escape(plan.relation)} one person.
+{_attacker(release)}<p>Protected is {escape(unit(plan))}.
+Neighbouring tables: {escape(plan.relation)} one person.
 This covers {escape(guarantee(release)["covers"])}.</p>
 {_cautions(release)}<h2>The numbers</h2>{labelled}
 <div class="scroll">{_table(release)}</div>
@@ -121,9 +122,9 @@ def _ledger(release: ReleaseRecord) -> str:
     return (
         f"<h2>The ledger</h2>\n<p>Entry {release.entry}, data set {escape(at.dataset)}. All "
         f"releases so far ({at.releases}) have spent ε = {above(at.spent)} of "
-        f"{below(at.epsilon, 6)}, at δ = {_power(at.delta)}{_cap_used(at)}. The head of the ledger after this "
-        f"release is <code>{at.head}</code>: an owner who changes an older entry cannot arrive at "
-        "it again.</p>\n"
+        f"{below(at.epsilon, 6)}, at δ = {_power(at.delta)}{_cap_used(at)}. The head of the "
+        f"ledger after this release is <code>{at.head}</code>: an owner who changes an older entry "
+        "cannot arrive at it again.</p>\n"
     )
 
 
