@@ -14,19 +14,22 @@ composed loss.
 filter's currency is Gaussian noise. Of each release, all its draws together, two numbers are known
 before its answer: μ and δ₀ such that at every ε, of either sign and in both orders of the two data
 sets, its δ(ε) is at most δ₀ + (1 − δ₀)·δ of Gaussian noise of this μ (`PrivacyCurve.gaussian_mu`).
-Whatever the adversary chooses after looking,
+A share φ of the cap is for the δ₀. What is used is the least number a with
 
-    advantage ≤ 2Φ(√(Σ μ²)/2) − 1 + Σ δ₀
+    2Φ(√(Σ μ²)/2) − 1 ≤ (1 − φ)·a    and    Σ δ₀ ≤ φ·a ,
 
-as long as the right side, release after release, stays within the cap
-(docs/mathematics.md#a-cap-on-the-advantage has the proof, which is an induction over the releases;
-with δ₀ = 0 it is the filter of Smith and Thakurta 2022 and of Koskela, Tobaben and Honkela 2023).
-The sums only grow, so the same holds for what is used at the moment of stopping: of the transcripts
-that end with at most a used, every set has P(S) ≤ Q(S) + a.
+and no release is allowed after which that would be above the cap. Then the advantage is at most the
+cap, whatever the adversary chooses after looking (docs/mathematics.md#a-cap-on-the-advantage has
+the proof, an induction over the releases; without δ₀ it is the filter of Smith and Thakurta 2022
+and of Koskela, Tobaben and Honkela 2023). The sums only grow, so the same holds for what is used at
+the moment of stopping: of the transcripts that end with at most a used, every set has P(S) ≤ Q(S) +
+a. The share must be fixed: to limit the sum of both left sides would let an adversary choose after
+looking which of the two to spend, and come to 0.308 with a cap of 0.3
+(tests/ledger/test_advantage.py).
 
-That costs next to nothing. One release of the ten-answer cube at ε = 1 has an advantage of 0.39347
-and is charged 0.39356; ten draws of Laplace noise the same to three digits. A release without a
-finite or useful μ counts by its own advantage, (μ, δ₀) = (0, δ(0)): advantages add up, too.
+That costs next to nothing. One release of the ten-answer cube at ε = 1 has an advantage of 0.3935
+and is charged 0.3940. A release that is like no Gaussian noise, because its losses are infinite
+with a probability that the share has no room for, is refused.
 
 A first release beyond the cap by this filter, and within it by its own δ(0), is allowed as the last
 one, for the reason that `filter` gives for ε.
@@ -47,10 +50,10 @@ from leastnoise.ledger.budget import Budget
 from leastnoise.losses.base import Loss
 from leastnoise.losses.rounding import ULP
 
-# of the cap, for all the releases that share δ: what is set apart so that laws that end have a μ;
-# the least that is enough
-_APART = (1e-3, 1e-2, 1e-1)
-_TIMES = 2.0  # squares of μ add up to less than advantages, though one release may be charged more
+# share of the cap for the probabilities set apart, so that laws that end have a μ; it never changes
+APART = 1e-3
+# of what each of the releases that share δ may set apart: the least that is enough
+_PARTS = (0.1, 1.0)
 _UP = 1.0 + 4.0 * ULP
 _ROUNDING = 1e-13  # more than that of Φ between 0 and 1
 
@@ -72,15 +75,18 @@ class AsGaussian:
 
     @property
     def advantage(self) -> float:
-        """2Φ(μ/2) − 1 and the probability set apart, rounded up; at most 1."""
-        known = 2.0 * float(ndtr(0.5 * math.sqrt(self.square) * _UP)) - 1.0
-        return min(max(known, 0.0) + self.apart + (_ROUNDING if self.square else 0.0), 1.0)
+        """What is used: the larger of 2Φ(μ/2) − 1 and of what is set apart, each in its share,
+        rounded up; at most 1."""
+        if self == AsGaussian():
+            return 0.0
+        told = 2.0 * float(ndtr(0.5 * math.sqrt(self.square) * _UP)) - 1.0 + _ROUNDING
+        return min(max(told / (1.0 - APART), self.apart / APART) * _UP, 1.0)
 
 
 def as_gaussian(draws: Sequence[tuple[Loss, int]], budget: Budget) -> AsGaussian:
     """What one release adds to the filter of a capped budget. Its draws are made together, so they
     are composed first; what cannot be composed is added up draw by draw."""
-    share = (budget.advantage or 1.0) / budget.planned
+    share = APART * (budget.advantage or 1.0) / budget.planned
     try:
         return _of(_composed(draws), share)
     except AccountingError:
@@ -91,15 +97,14 @@ def as_gaussian(draws: Sequence[tuple[Loss, int]], budget: Budget) -> AsGaussian
 
 
 def _of(loss: PrivacyLoss, share: float) -> AsGaussian:
-    """One step of the filter: by μ, or by its own advantage where that is much less."""
-    by_itself = AsGaussian(0.0, advantage_of(loss))
-    for part in _APART:
+    """One step of the filter; of infinite μ where there is no finite one."""
+    mu = math.inf
+    for part in _PARTS:
         apart = part * share
         mu = loss.curve(delta=apart).gaussian_mu(apart=apart)
-        found = AsGaussian(mu * mu * _UP, apart)
-        if found.advantage <= _TIMES * by_itself.advantage:
-            return found
-    return by_itself
+        if math.isfinite(mu):
+            break
+    return AsGaussian(mu * mu * _UP, apart)
 
 
 def _composed(draws: Iterable[tuple[Loss, int]]) -> PrivacyLoss:
