@@ -39,10 +39,10 @@ Kind = Callable[[LawSpec, float], Made]  # at a standard deviation
 
 
 def kinds(specs: Sequence[LawSpec]) -> Iterator[Kind]:
-    """Every kind that is worth a look: correlated normal noise; then spheres and cubes of all
-    answers of a draw, of halves of them, of thirds, down to noise of its own for each answer."""
-    if any(spec.changes.is_one_sided for spec in specs):
-        yield _normal
+    """Every kind that is worth a look: normal noise, correlated where that fits; then spheres and
+    cubes of all answers of a draw, of halves of them, of thirds, down to noise of its own for each
+    answer."""
+    yield _normal
     largest = max(spec.batch for spec in specs)
     sizes = dict.fromkeys(math.ceil(largest / parts) for parts in range(1, largest + 1))
     for size in sizes:
