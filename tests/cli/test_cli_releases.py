@@ -688,7 +688,7 @@ def test_a_dash_is_standard_output_of_an_export(desk, monkeypatch):
 
 def test_a_cap_on_the_advantage_from_the_first_command_to_the_refusal(desk):
     book, law = desk / "capped.ledger", desk / "law.json"
-    opened = ("ledger", "open", book, "people", "--epsilon", 3, "--delta", "1e-6")
+    opened = ("ledger", "open", book, "people", "--epsilon", 6, "--delta", "1e-6")
     assert "expected" in refused(run(*opened, "--advantage", "1.5")).lower()
     assert not book.exists()
     assert "with an advantage of at most 0.3" in run(*opened, "--advantage", "0.3").output

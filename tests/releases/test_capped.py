@@ -201,7 +201,7 @@ def test_a_capped_release_of_the_heart_data():
     page = capped.to_html()
     assert "which caps the advantage at 0.2, allows 60.0 %" in page
     assert "with another person in the place of one given person" in page
-    assert "Right guesses about a person, at most" in page
+    assert "Right guesses, at most" in page
     assert "the promised ε and δ allow 74.1 %" in free.to_html()
 
 

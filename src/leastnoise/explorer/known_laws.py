@@ -28,9 +28,10 @@ _CLOSE = 1e-6  # of ε, how closely
 # The same of joint laws, in standard deviations of the Gaussian law: mostly they need half of one.
 _JOINT_LEAST, _JOINT_USUAL = 1e-6, 0.5
 _JOINT_CLOSE, _JOINT_ROUGH = 1e-3, 0.02
-JOINT = ("cube", "sphere", "cut cube", "range", *FITTED)
-# The range law is judged in 0.04 s for ten answers at σ = 5, in 0.15 at 50 and for whole numbers in
-# 40 at a sensitivity of 20; beyond so many answers the correlated sphere is better.
+JOINT = ("cube", "sphere", "cut cube", "range", "touched", "count", *FITTED)
+# The range law, as those of touched answers, is judged in 0.04 s for ten answers at σ = 5, in 0.15
+# at 50 and for whole numbers in 40 at a sensitivity of 20; beyond so many answers the correlated
+# sphere is better.
 _MOST_OF_RANGE, _WIDEST_RANGE = 25, 50.0
 # sensitivities: below, the bins of the real cube are so fine that a judgement takes 0.3 s and more
 _NARROWEST_CUBE = 0.25
@@ -255,7 +256,7 @@ def _range(setting: PageSetting) -> list[Family]:
 
 def is_quick(name: str, answers: int, sigma: float, sensitivity: float, domain: Domain) -> bool:
     """Whether a joint law is judged in a moment."""
-    if name != "range":
+    if name not in ("range", "touched", "count"):
         return True
     is_coarse = domain == "real" or sensitivity == 1.0
     return is_coarse and answers <= _MOST_OF_RANGE and sigma <= _WIDEST_RANGE * sensitivity

@@ -161,13 +161,13 @@ def _space(
         return {"length": _number({"length": "1", **query}, "length", errors)}
     touched = None
     if query.get("touched", "").strip():
-        touched = _whole(query, "touched", answers, errors)
+        touched = _whole(query, "touched", MOST_APART, errors)
         if "touched" in errors:
             errors["touched"] = (
-                f"Enter a whole number from 1 to {answers}, or nothing where one person can change "
-                "all of them."
+                f"Enter a whole number below {answers}, or nothing where one person can change all "
+                "of them."
             )
-    part = None if touched == answers else touched
+    part = None if touched is None or touched >= answers else touched
     return {"one_way": changes == ONE_WAY, "touched": part}
 
 

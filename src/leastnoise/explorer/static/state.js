@@ -51,7 +51,7 @@ export function unpinned(word) {
 /** How many answers one person can change, "" for all of them; a length says nothing of it. */
 function touched(fields) {
   const said = String(fields.touched ?? "").trim();
-  return fields.changes === "euclidean" || said === "" || Number(said) === Number(fields.answers) ? "" : String(Number(said));
+  return fields.changes === "euclidean" || said === "" || Number(said) >= Number(fields.answers) ? "" : String(Number(said));
 }
 
 /** Whether both let one person change the same; one answer by itself moves up or down. */

@@ -95,11 +95,11 @@ def attacker_in_words(release: ReleaseRecord) -> str:
         promise = f"the plan, which caps the advantage at {below(cap, 6)}, allows"
     larger = f"{made.gaussian_factor:.3g} times as large"
     return (
-        f"Compare {'these answers' if is_series else 'this release'} with the same made {other}. "
-        "Someone who knows all the rest of the table, starts from even odds and must say which of "
-        f"the two was published is right at most {per_cent(made.attacker.guess)} of the time "
-        f"instead of 50 % ({promise} {per_cent(_allowed_guesses(release))}; with Gaussian noise of "
-        f"the same ε and δ, {larger}, it is {about(made.attacker.gaussian_guess)})."
+        "Someone who knows all the rest of the table, starts from even odds and must say whether "
+        f"{'these answers were' if is_series else 'this release was'} published, or the same made "
+        f"{other}, is right at most {per_cent(made.attacker.guess)} of the time instead of 50 % "
+        f"({promise} {per_cent(_allowed_guesses(release))}; with Gaussian noise of the same ε and "
+        f"δ, {larger}, it is {about(made.attacker.gaussian_guess)})."
     )
 
 

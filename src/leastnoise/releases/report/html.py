@@ -95,8 +95,7 @@ def _guesses(release: ReleaseRecord) -> str:
     found = attacker(release)
     if found is None:
         return ""
-    told = f"{per_cent(found['right_guesses'])} <small>instead of 50 %</small>"
-    return _fact("Right guesses about a person, at most", told) + "\n"
+    return _fact("Right guesses, at most", per_cent(found["right_guesses"])) + "\n"
 
 
 def _attacker(release: ReleaseRecord) -> str:
