@@ -130,8 +130,7 @@ class PageSetting:
 def setting_from(query: Mapping[str, str]) -> PageSetting:
     """The setting in a query string; an InvalidSettingError has one sentence for each field that is
     wrong."""
-    unknown = [name for name in query if name not in FIELDS]
-    errors = {name: f"There is no field {name[:MOST_TEXT]!r}." for name in unknown}
+    errors = _unknown(query)
     epsilon, sigma = _target(query, errors)
     asked = _word(query, "asked", ("together", "apart"), errors)
     domain, changes = _domain(query, errors), _changes(query, errors)
@@ -145,6 +144,11 @@ def setting_from(query: Mapping[str, str]) -> PageSetting:
     if errors or answers is None or sensitivity is None or delta is None:
         raise InvalidSettingError(errors)
     return PageSetting(epsilon, sigma, delta, answers, together, sensitivity, domain, **space)
+
+
+def _unknown(query: Mapping[str, str]) -> dict[str, str]:
+    unknown = [name for name in query if name not in FIELDS]
+    return {name: f"There is no field {name[:MOST_TEXT]!r}." for name in unknown}
 
 
 def _space(

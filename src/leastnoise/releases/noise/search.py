@@ -283,7 +283,7 @@ def _less_noise(one: ScaledLaws | None, other: ScaledLaws | None) -> ScaledLaws 
 
 
 @dataclass(frozen=True)
-class _Limited:
+class _WithinLimits:
     """Laws of a common scale; `epsilon` is the share of the nearer limit that they use, which is
     what a scale is searched by."""
 
@@ -314,14 +314,14 @@ def _of_kind(
     what was found before, or where there are no such laws."""
     epsilon, delta, cap = limits
 
-    def laws_at(scale: float, _: _Limited | None = None) -> _Limited:
+    def laws_at(scale: float, _: _WithinLimits | None = None) -> _WithinLimits:
         made = [kind(spec, spec.sigma(scale)) for spec in specs]
         part = delta / len(specs)
         laws = [DesignedLaw(*one[:3], part, one.changes) for one in made]
         together = _composed([(law.noise, law.uses, law.changes) for law in laws])
         cost = together.epsilon(delta)
         share = max(cost / epsilon, advantage_of(together) / cap)
-        return _Limited(ScaledLaws(scale, tuple(laws), cost), share)
+        return _WithinLimits(ScaledLaws(scale, tuple(laws), cost), share)
 
     factors = [spec.factor for spec in specs if spec.fixed is None]
     try:
