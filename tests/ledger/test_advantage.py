@@ -169,6 +169,8 @@ def test_what_is_charged_is_next_to_what_composition_gives():
 def test_a_law_that_is_like_no_gaussian_noise_uses_everything():
     budget = declared(3.0, 1e-6, advantage=0.2)
     assert as_gaussian([(ending(1, 0.05), 1)], budget).advantage == 1.0
+    hardly = PrivacyLoss.of(gaussian(0.01)).parts[0]  # its e^ε is beyond any double
+    assert as_gaussian([hardly], budget).advantage == 1.0
     fits = as_gaussian([(ending(1, 5e-6), 1)], budget)  # with all of its share
     assert fits.advantage < 0.11
     assert fits.apart == 0.2 * cap_of.APART / 25
@@ -430,6 +432,19 @@ def test_the_order_and_the_parts_of_releases_do_not_help(tmp_path):
             found.append(ledger.spend("whole", parts, plan_hash="all").advantage_after)
     assert min(found) >= exact
     assert max(found) <= 1.07 * exact  # a Laplace law is not much like Gaussian noise
+
+
+def test_what_only_composition_keeps_within_the_cap_is_refused_after_a_look(tmp_path):
+    """The laws of later releases may have been chosen after looking: they are not composed."""
+    laws = [[Spend(gaussian(8.0), uses=2)], [Spend(gaussian(20.0), uses=3)], [Spend(laplace(12.0))]]
+    with Ledger(tmp_path / "looked.ledger") as ledger:
+        for name, rule in (("looked", "adaptive"), ("planned", "fixed in advance")):
+            ledger.open_dataset(name, epsilon=9.0, delta=1e-6, advantage=0.094, rule=rule)
+            for law in laws[:2]:
+                ledger.spend(name, law, plan_hash="part")
+        assert ledger.spend("planned", laws[2], plan_hash="last").advantage_after < 0.092
+        with pytest.raises(BudgetExceededError, match="advantage"):
+            ledger.spend("looked", laws[2], plan_hash="last", last=True)
 
 
 def test_releases_for_other_neighbours_do_not_add_up(ledger):
