@@ -482,7 +482,7 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
-        "ledger/ledger.py",
+        "ledger/reader.py",
         "ledger/test_changes_in_ledger.py",
         (
             'if relation not in ("", ADD_OR_REMOVE):',
@@ -644,6 +644,52 @@ MUTANTS: list[Mutant] = [
             "if math.fsum(weights) > 1.0:",
             "if math.fsum(weights) > 2.0:",
             "filters that share more than delta",
+        ),
+    ),
+    *_in(
+        "ledger/advantage.py",
+        "ledger/test_advantage.py",
+        (
+            "max(told / (1.0 - APART), self.apart / APART)",
+            "max(told, self.apart)",
+            "what is set apart may use the whole cap beside the noise",
+        ),
+        (
+            "AsGaussian((self.square + other.square) * _UP,",
+            "AsGaussian(max(self.square, other.square) * _UP,",
+            "releases do not add up to a cap",
+        ),
+        (
+            "if releases == 1 and is_beyond(total, budget):",
+            "if is_beyond(total, budget):",
+            "laws chosen after looking are composed as if they had been fixed",
+        ),
+    ),
+    *_in(
+        "ledger/accounts.py",
+        "ledger/test_advantage.py",
+        (
+            "is_below_cap = cap is None or self.advantage <= cap",
+            "is_below_cap = True",
+            "a cap refuses nothing",
+        ),
+    ),
+    *_in(
+        "releases/noise/mechanism.py",
+        "releases/test_capped.py",
+        (
+            "if cost <= epsilon and (cap is None or composed_advantage(laws) <= cap):",
+            "if cost <= epsilon:",
+            "integer weights may pass the cap of a plan",
+        ),
+    ),
+    *_in(
+        "releases/noise/bodies.py",
+        "releases/test_capped.py",
+        (
+            "uses=spec.uses * draws,",
+            "uses=spec.uses,",
+            "a person is seen in one of the smaller draws",
         ),
     ),
     *_in(
@@ -1501,7 +1547,7 @@ MUTANTS: list[Mutant] = [
         "ledger/ledger.py",
         "series/test_kept_draw.py ledger/test_series_events.py",
         (
-            "_check_copy(entry, accounts.unused.get(number), first, left)",
+            "check_copy(entry, accounts.unused.get(number), first, left)",
             "pass",
             "two copies of a series that race give the same number",
         ),

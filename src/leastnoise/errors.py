@@ -115,14 +115,21 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
 
     Attributes:
         dataset: The data set.
-        budget: ε that may be spent at the δ of the data set.
-        spent: ε spent before.
-        asked: ε that the release would have come to; inf where none would hold.
+        budget: ε that may be spent at the δ of the data set; or the cap on the advantage.
+        spent: ε spent before; or the advantage.
+        asked: ε that the release would have come to; inf where none would hold. Or the advantage.
         advice: What can be released instead, a sentence, or "".
+        what: What would be overspent, "epsilon" or "advantage".
     """
 
     def __init__(
-        self, dataset: str, budget: float, spent: float, asked: float, advice: str = ""
+        self,
+        dataset: str,
+        budget: float,
+        spent: float,
+        asked: float,
+        advice: str = "",
+        what: str = "epsilon",
     ) -> None:
         more = (
             f"would come to {above(asked, 6)} with it"
@@ -130,7 +137,7 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
             else "with it no epsilon would hold at its delta"
         )
         super().__init__(
-            f"The release is refused: {dataset!r} has spent epsilon={above(spent, 6)} of "
+            f"The release is refused: {dataset!r} has spent {what}={above(spent, 6)} of "
             f"{below(budget, 6)} and {more}." + (f" {advice}" if advice else "")
         )
         self.dataset = dataset
@@ -138,9 +145,13 @@ class BudgetExceededError(LeastNoiseError, RuntimeError):
         self.spent = spent
         self.asked = asked
         self.advice = advice
+        self.what = what
 
-    def __reduce__(self) -> tuple[type[BudgetExceededError], tuple[str, float, float, float, str]]:
-        return type(self), (self.dataset, self.budget, self.spent, self.asked, self.advice)
+    def __reduce__(
+        self,
+    ) -> tuple[type[BudgetExceededError], tuple[str, float, float, float, str, str]]:
+        numbers = (self.budget, self.spent, self.asked)
+        return type(self), (self.dataset, *numbers, self.advice, self.what)
 
 
 def real_number(name: str, value: Any) -> float:

@@ -363,3 +363,10 @@ def _log_density(noise, answers: np.ndarray) -> np.ndarray:
     # the cube, e^(−‖x‖∞/b): a coordinate has the variance (d + 1)(d + 2) b²/3
     scale = noise.std * math.sqrt(3.0 / ((noise.dimension + 1) * (noise.dimension + 2)))
     return -np.max(np.abs(answers), axis=1) / scale
+
+
+def test_a_curve_that_goes_on_beyond_all_odds_is_like_no_gaussian_noise():
+    """Its e^ε overflows, and what is computed from that is no bound."""
+    curve = PrivacyLoss.of(gaussian(0.01)).curve()
+    assert curve.epsilon[-1] > 710.0
+    assert curve.gaussian_mu(apart=1e-6) == math.inf

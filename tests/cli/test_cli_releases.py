@@ -684,3 +684,32 @@ def test_a_dash_is_standard_output_of_an_export(desk, monkeypatch):
     assert done.exit_code == 0
     assert done.stdout == run("ledger", "export", "budget.ledger", "--format", "csv").stdout != ""
     assert sorted(os.listdir()) == before
+
+
+def test_a_cap_on_the_advantage_from_the_first_command_to_the_refusal(desk):
+    book, law = desk / "capped.ledger", desk / "law.json"
+    opened = ("ledger", "open", book, "people", "--epsilon", 6, "--delta", "1e-6")
+    assert "expected" in refused(run(*opened, "--advantage", "1.5")).lower()
+    assert not book.exists()
+    assert "with an advantage of at most 0.3" in run(*opened, "--advantage", "0.3").output
+    told = json.loads(run(*opened, "--advantage", "0.3", "--json").output)
+    assert (told["advantage"], told["advantage_used"]) == (0.3, 0.0)
+    plan = desk / "capped.toml"
+    text = PLAN.format(epsilon=1.0).replace("delta = 1e-9", "delta = 1e-9\nadvantage = 0.25")
+    plan.write_text(text)
+    shown = run("release", plan, "--ledger", book, "--preview").output
+    assert "62.5 % are allowed)." in shown
+    assert "its advantage from 0 to 0.2" in shown
+    ahead = json.loads(run("release", plan, "--ledger", book, "--preview", "--json").output)
+    assert ahead["advantage"] <= 0.25
+    assert ahead["attacker"]["guess"] <= 0.625
+    assert ahead["ledger"]["advantage_after"] >= ahead["advantage"]
+    done = run("release", plan, "--ledger", book)
+    assert "ledger: the attacker's advantage is 0.2" in done.output
+    assert "people is capped: the attacker's advantage is" in run("ledger", "show", book).output
+    noise = exact(discrete_gaussian(4.0), delta=1e-9)
+    write_artefact(certify(noise, delta=1e-9), law)
+    unit = ("--relation", "replace", "--one-row-per-person")
+    spend = ("ledger", "spend", book, "people", law, "--plan", "more", *unit)
+    assert ": REFUSED. Someone who knows" in run(*spend, "--uses", 6, "--preview").output
+    assert "advantage=" in refused(run(*spend, "--uses", 6))

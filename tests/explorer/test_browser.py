@@ -30,7 +30,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from explorer.explorer import PATIENCE, SETTING, Server, ThreadServer, start_server
-from leastnoise import OneSided, PrivacyLoss, design, gaussian, laplace
+from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, design, gaussian, laplace
 from leastnoise.artefact import read_artefact, verify
 from leastnoise.cli import main
 from leastnoise.explorer import tasks
@@ -62,6 +62,8 @@ START = {
     "sensitivity": "1",
     "domain": "integer",
     "changes": "box",
+    "touched": "",
+    "length": "1",
 }
 PINNED = (
     "#by=sigma&asked=apart&domain=real&scale=log&a=epsilon~1~8~1e-6~10~together~1~integer"
@@ -259,9 +261,45 @@ def test_what_one_person_can_change_is_asked_for_answers_together(page: Page):
     assert page.complaints() == []
 
 
+def test_few_answers_touched_and_a_length_of_all_changes(page: Page):
+    page.open("#domain=real")
+    fields = {
+        name: page.driver.find_element(By.CSS_SELECTOR, f"[data-field={name}]")
+        for name in ("touched", "length")
+    }
+    assert fields["touched"].is_displayed()
+    assert not fields["length"].is_displayed()
+    page.type("touched", "3")
+    page.settle()
+    best = design(delta=1e-6, epsilon=1.0, batch=10, changes=Box(3))
+    assert page.text("tile-sigma") == f"σ = {best.noise.std:.4g}"
+    assert "at most 3 of the answers, each by at most 1" in page.text("sentences")
+    assert "--touched 3" in page.text("code-command")
+    assert page.text("tile-guesses") == "Gaussian noise 54.7 %, allowed 73.2 %"
+    page.choose("changes", "euclidean")
+    page.settle()
+    assert fields["length"].is_displayed()
+    assert not fields["touched"].is_displayed()
+    page.type("length", "1.5")
+    page.settle()
+    best = design(delta=1e-6, epsilon=1.0, batch=10, changes=Euclidean(1.5))
+    assert page.text("tile-sigma") == f"σ = {best.noise.std:.4g}"
+    assert "a vector of length at most 1.5" in page.text("sentences")
+    assert "changes=Euclidean(1.5)" in page.text("code-python")
+    assert page.run(OVERLAPS) == []
+    page.id("artefact").click()
+    artefact = page.downloaded("noise.json")
+    assert verify(artefact).ok
+    assert read_artefact(artefact).guarantee.changes == Euclidean(1.5)
+    page.choose("domain", "integer")
+    page.settle()
+    assert "Choose real numbers" in page.text("domain-error")
+    assert page.shown() == BLANK
+
+
 def test_a_space_that_is_none_is_told_beside_the_control(page: Page):
     page.open("#changes=sideways")
-    assert page.text("changes-error") == "Choose box or one-sided."
+    assert page.text("changes-error") == "Choose box or one-sided or euclidean."
     assert page.shown() == BLANK
     page.choose("changes", "one-sided")
     page.settle()
@@ -289,7 +327,7 @@ def test_pins_of_addresses_that_do_not_say_what_can_change_are_read(page: Page):
     assert "one person moves themall one wayeach up or down" in table
     page.id("pin-b").click()
     page.wait(lambda: "b" in page.address(), "the pin")
-    assert page.address()["b"].endswith("~real~one-sided")
+    assert page.address()["b"].endswith("~real~one-sided~~1")
 
 
 def test_quick_moves_ask_little_and_the_last_one_wins(page: Page):
@@ -366,7 +404,7 @@ def test_what_cannot_be_computed_says_beside_the_field_what_can(page: Page):
         "#by=sigma&sensitivity=1000&sigma=400&domain=real",
         "#by=sigma&sensitivity=0.01&sigma=1&domain=real&asked=apart",
         "#by=sigma&sigma=0.4&asked=apart",
-        "#changes=one-sided",
+        "#changes=one-sided&touched=3",
     ],
 )
 def test_sliders_offer_only_what_can_be_answered(page: Page, address):

@@ -33,6 +33,8 @@ SETTINGS = {
     "two sums one way": PageSetting(1.0, None, 1e-6, 2, True, 1.5, "real", one_way=True),
     "ten sums one way": PageSetting(None, 8.0, 1e-6, 10, True, 1.0, "real", one_way=True),
     "five counts one way": PageSetting(1.0, None, 1e-6, 5, True, 1.0, "integer", one_way=True),
+    "three of six sums": PageSetting(1.0, None, 1e-6, 6, True, 2.0, "real", touched=3),
+    "a length": PageSetting(None, 9.0, 1e-6, 6, True, 2.0, "real", length=1.5),
     "forty counts one way": PageSetting(1.0, None, 1e-6, 40, True, 1.0, "integer", one_way=True),
 }
 
@@ -92,7 +94,7 @@ def test_the_plan_loads_and_has_the_same_answers_sensitivity_and_guarantee(found
         is_checks(other) for other in others
     )  # a plan for sums also counts what cannot be read and the like
     assert len(block.groups) == setting.answers
-    assert block.touched == setting.answers
+    assert block.touched == (setting.touched or setting.answers)
     assert [
         float(one * each.unit) for one, each in zip(block.sensitivities, block.answers, strict=True)
     ] == [setting.sensitivity]

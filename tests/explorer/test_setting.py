@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from leastnoise import OneSided, cube, laplace
-from leastnoise.changes import BOX
+from leastnoise.changes import BOX, Box, Euclidean
 from leastnoise.explorer.setting import InvalidSettingError, setting_from
 
 GOOD = {
@@ -61,9 +61,37 @@ def test_what_one_person_can_change_is_asked_of_answers_together():
         assert not setting_from({**GOOD, **alone, "changes": "one-sided"}).one_way
 
 
-@pytest.mark.parametrize("word", ["", "sphere", "euclidean", "One-Sided", "<b>", "1"])
+@pytest.mark.parametrize("word", ["", "sphere", "length", "One-Sided", "<b>", "1"])
 def test_an_unknown_space_is_refused_beside_its_own_field(word):
-    assert errors(changes=word) == {"changes": "Choose box or one-sided."}
+    assert errors(changes=word) == {"changes": "Choose box or one-sided or euclidean."}
+
+
+def test_how_many_answers_one_person_can_change():
+    three = setting_from({**GOOD, "touched": " 3 "})
+    assert three.request()["changes"] == three.changes_of(cube(8.0, 10)) == Box(3)
+    assert (three.moved, three.fields()["touched"]) == (3, 3)
+    assert three.changes_of(laplace(8.0)) == BOX
+    one_way = setting_from({**GOOD, "changes": "one-sided", "touched": "3"})
+    assert one_way.request()["changes"] == OneSided(3)
+    for everything in ("", "  ", "10", "10.0", "11"):
+        assert setting_from({**GOOD, "touched": everything}) == setting_from(GOOD)
+    for alone in ({"asked": "apart"}, {"answers": "1"}, {"changes": "euclidean", "domain": "real"}):
+        assert setting_from({**GOOD, **alone, "touched": "none"}).touched is None
+    for wrong in ("0", "1001", "2.5", "-1", "all", "nan"):
+        found = errors(touched=wrong)
+        assert list(found) == ["touched"]
+        assert "a whole number below 10, or nothing" in found["touched"]
+
+
+def test_a_length_of_all_changes_together():
+    long = setting_from({**GOOD, "changes": "euclidean", "length": "1.5", "domain": "real"})
+    assert long.request()["changes"] == long.changes_of(laplace(8.0)) == Euclidean(1.5)
+    assert long.fields() | {"length": 1.5, "touched": "", "changes": "euclidean"} == long.fields()
+    assert setting_from({**GOOD, "length": "none"}) == setting_from(GOOD)  # it belongs to nothing
+    whole = {"changes": "euclidean", "length": "1"}
+    assert "Choose real numbers" in errors(**whole)["domain"]
+    for wrong in ("", "0", "1e9", "a"):
+        assert "length" in errors(**{**whole, "domain": "real", "length": wrong})
 
 
 @pytest.mark.parametrize(

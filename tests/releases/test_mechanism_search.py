@@ -70,12 +70,12 @@ def test_a_way_that_cannot_be_designed_leaves_the_others(monkeypatch):
     best = mechanism(grouped)
     solve = search.solve
 
-    def without_the_best(specs, epsilon, delta):
+    def without_the_best(specs, epsilon, delta, cap):
         if any(spec.batch == best.laws[0].noise.dimension for spec in specs):
             raise DesignError("not this one")
-        return solve(specs, epsilon, delta)
+        return solve(specs, epsilon, delta, cap)
 
-    def without_any(specs, epsilon, delta):
+    def without_any(specs, epsilon, delta, cap):
         raise DesignError("nor any other")
 
     monkeypatch.setattr(search, "_SHORTLIST", math.inf)

@@ -34,6 +34,7 @@ from leastnoise.losses.rounding import ULP
 POINTS = 400
 _BEYOND = 1e-3  # of the smallest δ that is asked for: how far the nodes go
 _ROUNDING = 1e-12  # relative, of a chord or a line
+_MOST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +290,7 @@ class PrivacyCurve:
                 law ends, so without one there is no finite μ.
 
         Returns:
-            μ, an upper bound; +inf where the curve stays above `apart`.
+            μ, an upper bound; +inf where the curve stays above `apart`, or goes on beyond ε = 700.
 
         Raises:
             InvalidParameterError: The probability is outside (0, 1).
@@ -303,6 +304,8 @@ class PrivacyCurve:
             True
         """
         spared = open_unit("apart", apart)
+        if self.epsilon[-1] > _MOST_EXPONENT:  # beyond, e^ε is none, and no vertex can be told
+            return math.inf
         return max(
             _mu(np.exp(self.epsilon), np.maximum(way - spared, 0.0) / (1.0 - spared))
             for way in (self._first(self.forth.upper), self._first(self.back.upper))

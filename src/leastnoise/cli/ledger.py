@@ -52,6 +52,11 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
     "refused. [default: 25]",
     type=int,
 )
+@number(
+    "--advantage",
+    "A cap beside ε on the attacker's advantage over all releases, in (0, 1): 0.2 allows 60 % "
+    "right guesses from even odds.",
+)
 @json_option
 def ledger_open(file: str, dataset: str, as_json: bool, **budget: Any) -> None:
     """Declare the budget of a data set, in FILE, which is made if it is missing. A budget can never
@@ -74,6 +79,8 @@ def ledger_open(file: str, dataset: str, as_json: bool, **budget: Any) -> None:
         print_json(_account(made))
         return
     may = f"epsilon = {below(made.epsilon, 6)} at delta = {above(made.delta, 6)}"
+    if made.advantage is not None:
+        may += f", with an advantage of at most {below(made.advantage, 6)}"
     click.echo(f"{made.name!r} may spend {may} ({made.rule}); kept in {shown(file)}")
 
 

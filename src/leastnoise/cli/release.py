@@ -250,7 +250,7 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
     if any(row.is_hidden for row in done.rows):
         counted = "Each person is counted in one of these lines"
         click.echo(f"to: how many there are. {counted}; the upper end adds those that may hide it.")
-    click.echo(_gain(done.mechanism))
+    click.echo(_gain(done.plan, done.mechanism))
     if book is not None:
         click.echo(left(book.dataset(_dataset(done.plan))))
     for path in files:
@@ -277,10 +277,11 @@ def _preview_as_json(
     ledger = None
     if cost is not None:
         ledger = {"dataset": _dataset(plan), **vars(cost), "advice": advice}
-    shown = ("epsilon", "delta", "layout", "gaussian_epsilon", "gaussian_factor")
+    shown = ("epsilon", "delta", "advantage", "layout", "gaussian_epsilon", "gaussian_factor")
     return {
         "plan_hash": plan.hash,
         **{name: getattr(made, name) for name in shown},
+        "attacker": vars(made.attacker),
         "statistics": [vars(row) for row in rows],
         "tables": tables(made),
         "compared": [vars(one) for one in made.tried],
@@ -307,7 +308,7 @@ def _show_preview(plan: Plan, made: Mechanism, rows: Sequence[Outlook], share: s
             "mean or variance itself."
         )
     click.echo()
-    click.echo(_gain(made))
+    click.echo(_gain(plan, made))
 
 
 def _show_margins(made: Mechanism) -> None:
@@ -369,8 +370,19 @@ def _processed(plan: Plan) -> str:
     return f", before post-processing ({', '.join(plan.postprocess)}){again}"
 
 
-def _gain(made: Mechanism) -> str:
+def _gain(plan: Plan, made: Mechanism) -> str:
+    from leastnoise.accountant.attacker import about, per_cent
+
     return (
         f"Gaussian noise with the same guarantee would be {made.gaussian_factor:.3g} times as "
         f"large; Gaussian noise of the same size would cost epsilon = {made.gaussian_epsilon:.4g}."
+        f"\nAn attacker guesses right at most {per_cent(made.attacker.guess)} of the time, from "
+        f"even odds ({about(made.attacker.gaussian_guess)} with Gaussian noise of this epsilon and "
+        f"delta; {per_cent(_allowed(plan, made))} are allowed)."
     )
+
+
+def _allowed(plan: Plan, made: Mechanism) -> float:
+    """The right guesses that (ε, δ) and a cap on the advantage allow."""
+    cap = 1.0 if plan.advantage is None else plan.advantage
+    return min(made.attacker.allowed, 0.5 * (1.0 + cap))

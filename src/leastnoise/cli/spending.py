@@ -87,14 +87,20 @@ def left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of "
         f"{below(account.epsilon, 6)} at delta = {above(account.delta, 6)} in "
-        f"{account.releases} release(s){rest}"
+        f"{account.releases} release(s){rest}{_cap_used(account)}"
     )
+
+
+def _cap_used(account: Dataset) -> str:
+    from leastnoise.ledger.listing import cap_in_words
+
+    return "" if account.advantage is None else f"\nledger: {cap_in_words(account)}"
 
 
 def would_cost(dataset: str, cost: Preview) -> str:
     """What a release would cost, and whether it would be allowed."""
     before, after = (above(spent, 6) for spent in (cost.epsilon_before, cost.epsilon_after))
-    change = f"ledger: {dataset!r} would go from epsilon = {before} to {after}: "
+    change = f"ledger: {dataset!r} would go from epsilon = {before} to {after}{_cap(cost)}: "
     if not cost.allowed:
         return f"{change}REFUSED" + (f". {cost.reason}" if cost.reason else "")
     if cost.last:
@@ -103,6 +109,14 @@ def would_cost(dataset: str, cost: Preview) -> str:
             f"{cost.reason}"
         )
     return f"{change}allowed, {below(cost.remaining)} left{_if_last(cost, cost.epsilon_after)}"
+
+
+def _cap(cost: Preview) -> str:
+    """How far a release would take the attacker's advantage, where that is capped."""
+    if cost.advantage is None or cost.advantage_before is None or cost.advantage_after is None:
+        return ""
+    used = (above(one, 6) for one in (cost.advantage_before, cost.advantage_after))
+    return f", its advantage from {' to '.join(used)} of {below(cost.advantage, 6)}"
 
 
 def _if_last(cost: Dataset | Preview, spent: float) -> str:

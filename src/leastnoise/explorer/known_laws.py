@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.changes import BOX, OneSided
 from leastnoise.designer.calibrate import least_scale
 from leastnoise.designer.result import Design, FoundLaw
 from leastnoise.designer.rivals import FITTED
@@ -16,10 +15,11 @@ from leastnoise.errors import DesignError, LeastNoiseError
 from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.classic import cube, discrete_gaussian, discrete_laplace, gaussian, laplace
-from leastnoise.laws.correlated import correlated
+from leastnoise.laws.correlated import correlated, normal
 from leastnoise.laws.exponential import range_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.sphere import sphere
 
 # Sensitivities: where the standard deviation of a law is looked for, on the line and on the
 # integers, on which the law for ε = 50 is 0 but for one draw in 1e21.
@@ -28,9 +28,10 @@ _CLOSE = 1e-6  # of ε, how closely
 # The same of joint laws, in standard deviations of the Gaussian law: mostly they need half of one.
 _JOINT_LEAST, _JOINT_USUAL = 1e-6, 0.5
 _JOINT_CLOSE, _JOINT_ROUGH = 1e-3, 0.02
-JOINT = ("cube", "sphere", "cut cube", "range", *FITTED)
-# The range law is judged in 0.04 s for ten answers at σ = 5, in 0.15 at 50 and for whole numbers in
-# 40 at a sensitivity of 20; beyond so many answers the correlated sphere is better.
+JOINT = ("cube", "sphere", "cut cube", "range", "touched", "count", *FITTED)
+# The range law, as those of touched answers, is judged in 0.04 s for ten answers at σ = 5, in 0.15
+# at 50 and for whole numbers in 40 at a sensitivity of 20; beyond so many answers the correlated
+# sphere is better.
 _MOST_OF_RANGE, _WIDEST_RANGE = 25, 50.0
 # sensitivities: below, the bins of the real cube are so fine that a judgement takes 0.3 s and more
 _NARROWEST_CUBE = 0.25
@@ -94,7 +95,7 @@ def first_laws(setting: PageSetting, epsilon: float) -> list[tuple[str, Noise]]:
     Laplace at their least standard deviation; for answers together also joint ones, roughly at
     their least."""
     found: list[tuple[str, Noise]] = []
-    for family in _line(setting.batch):
+    for family in _line(setting):
         sigma = _needed_on_the_line(family, epsilon, setting)
         if sigma is not None:
             found.append((family.name, family.build(sigma)))
@@ -108,7 +109,7 @@ def first_laws(setting: PageSetting, epsilon: float) -> list[tuple[str, Noise]]:
 
 def gaussian_needed(epsilon: float, setting: PageSetting) -> float | None:
     """The standard deviation that Gaussian noise needs."""
-    return _needed_on_the_line(_line(setting.batch)[0], epsilon, setting)
+    return _needed_on_the_line(_line(setting)[0], epsilon, setting)
 
 
 def best_known(setting: PageSetting) -> Design:
@@ -141,8 +142,8 @@ def best_known(setting: PageSetting) -> Design:
         sensitivities=(setting.sensitivity,) * setting.batch,
         compositions=setting.compositions,
         batch=setting.batch,
-        touched=setting.batch,
-        changes=OneSided() if setting.one_way else BOX,
+        touched=setting.moved,
+        changes=setting.space,
         objective="tight",
         origin=best.name,
         renyi_order=None,
@@ -190,12 +191,12 @@ def _at_epsilon(setting: PageSetting, epsilon: float) -> list[FoundLaw]:
 
 def _families(setting: PageSetting) -> list[Family]:
     """In the domain of the answers."""
-    batch, s = setting.batch, setting.sensitivity
+    batch, s, moved = setting.batch, setting.sensitivity, setting.moved
     if setting.domain == "real":
-        return _line(batch) + (_real_joint(setting) if setting.together else [])
+        return _line(setting) + (_real_joint(setting) if setting.together else [])
     found = [
-        Family("discrete Gaussian", discrete_gaussian, batch, widest=_WIDE),
-        Family("discrete Laplace", discrete_laplace, batch),
+        Family("discrete Gaussian", discrete_gaussian, moved, widest=_WIDE),
+        Family("discrete Laplace", discrete_laplace, moved),
     ]
     # Beyond a sensitivity of 1 the integer cube takes up to 24 s to judge (three answers, s = 200,
     # σ = 10 s).
@@ -204,8 +205,14 @@ def _families(setting: PageSetting) -> list[Family]:
     return found + (_whole_one_way(setting) if setting.one_way else [])
 
 
-def _line(batch: int) -> list[Family]:
-    return [Family("Gaussian", gaussian, batch), Family("Laplace", laplace, batch)]
+def _line(setting: PageSetting) -> list[Family]:
+    """Noise of its own for each answer; one person is seen in as many draws as they move answers.
+    For changes of a length only normal noise, one draw for all."""
+    if setting.length is None:
+        moved = setting.moved
+        return [Family("Gaussian", gaussian, moved), Family("Laplace", laplace, moved)]
+    batch, s = setting.batch, setting.sensitivity
+    return [Family("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1)]
 
 
 def _real_cube(batch: int, s: float) -> Family:
@@ -216,6 +223,8 @@ def _real_joint(setting: PageSetting) -> list[Family]:
     """Joint laws on the real line: where all answers move the same way, those that are fitted to
     it, of which the best is always one. The lifted cube is none for whole numbers."""
     batch, s = setting.batch, setting.sensitivity
+    if setting.length is not None:
+        return [Family("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1)]
     if not setting.one_way:
         return [_real_cube(batch, s)]
     if setting.domain == "integer":
@@ -247,7 +256,7 @@ def _range(setting: PageSetting) -> list[Family]:
 
 def is_quick(name: str, answers: int, sigma: float, sensitivity: float, domain: Domain) -> bool:
     """Whether a joint law is judged in a moment."""
-    if name != "range":
+    if name not in ("range", "touched", "count"):
         return True
     is_coarse = domain == "real" or sensitivity == 1.0
     return is_coarse and answers <= _MOST_OF_RANGE and sigma <= _WIDEST_RANGE * sensitivity
@@ -257,7 +266,7 @@ def _correlated(setting: PageSetting) -> Family:
     batch, s, domain = setting.batch, setting.sensitivity, setting.domain
 
     def build(sigma: float) -> Noise:
-        return correlated(sigma, batch, sensitivity=s, domain=domain)
+        return correlated(sigma, batch, changes=setting.space, sensitivity=s, domain=domain)
 
     return Family("correlated sphere", build, 1)
 
@@ -271,8 +280,8 @@ def _needed_on_the_line(family: Family, epsilon: float, setting: PageSetting) ->
 def _tried(family: Family, epsilon: float, setting: PageSetting) -> list[float]:
     """Standard deviations to try, the least first; one that is judged to be enough ends
     the search."""
-    gauss_family, laplace_family = _line(setting.batch)
-    twin = laplace_family if family.name.endswith("Laplace") else gauss_family
+    twins = _line(setting)
+    twin = twins[-1] if family.name.endswith("Laplace") else twins[0]
     line = _needed_on_the_line(twin, epsilon, setting)
     if line is None:
         return []

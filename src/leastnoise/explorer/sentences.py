@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from leastnoise.accountant.attacker import promised
+from leastnoise.changes import Euclidean
 from leastnoise.designer.result import Design
 from leastnoise.explorer.setting import PageSetting
 from leastnoise.text.numbers import above, below, uncertain
@@ -26,10 +28,9 @@ def guarantee_sentences(design: Design, certainty: float) -> list[str]:
         "P(S with the person) ≤ e^ε · P(S without) + δ, and the other way round.",
         "Somebody who knows everybody else's data, thinks it equally likely that this person is "
         f"in them or not, and then sees {these}, guesses right at most {guess} times in 100 "
-        "instead of 50.",
-        f"This holds if one person moves each answer by at most {below(design.sensitivity, 6)}"
-        f"{_one_way(design)}, and for these answers only: every further release from the same "
-        "people adds to it.",
+        f"instead of 50{_beside(design)}.",
+        f"This holds if {_condition(design)}, and for these answers only: every further release "
+        "from the same people adds to it.",
         "It does not hide what is true of many people at once: a fact the statistic shows, that "
         "smokers fall ill more often, is learnt whether or not any one person takes part.",
     ]
@@ -39,14 +40,42 @@ def guarantee_sentences(design: Design, certainty: float) -> list[str]:
     return said
 
 
-def _one_way(design: Design) -> str:
-    """What else one person must not do."""
-    if not design.changes.is_one_sided:
+def _beside(design: Design) -> str:
+    """The right guesses that Gaussian noise leaves, and those that the promise allows."""
+    if not math.isfinite(design.epsilon):
         return ""
+    told = promised(design.epsilon, design.delta)
+    gaussian = f"{100.0 * told.gaussian_guess:.1f}"
+    return f" (Gaussian noise of this ε and δ: {gaussian}; allowed: {_in_hundred(told.allowed)})"
+
+
+def _condition(design: Design) -> str:
+    """What one person may do at most."""
+    s, space = below(design.sensitivity, 6), design.changes
+    if isinstance(space, Euclidean):
+        long = below(space.radius * design.sensitivity, 6)
+        return (
+            f"one person moves the answers by a vector of length at most {long}: the squares of "
+            "all changes add up to at most the square of that"
+        )
+    moved, each = space.touched_of(design.batch), "each answer"
+    if moved < design.batch:
+        each = f"at most {moved} of the answers, each"
+    said = f"one person moves {each} by at most {s}"
+    if not space.is_one_sided:
+        return said
     return (
-        ", and either all of them up or all of them down, as counts move when a person is added or "
-        "removed (it does not hold for persons who are replaced)"
+        f"{said}, and either all of them up or all of them down, as counts move when a person is "
+        "added or removed (it does not hold for persons who are replaced)"
     )
+
+
+def moves(setting: PageSetting) -> str:
+    """How one person moves the answers, in a few words."""
+    if setting.length is not None:
+        return f"by a length of {below(setting.length, 6)} s"
+    few = "" if setting.touched is None else f"at most {setting.touched}, "
+    return few + ("all one way" if setting.one_way else "each up or down")
 
 
 def accuracy_sentence(
@@ -78,6 +107,13 @@ def _beside_gaussian(design: Design, gaussian_sigma: float | None) -> str:
 def worst_shift(design: Design) -> str:
     """The change of the data against which the guarantee was proved."""
     s, noise = below(design.sensitivity, 6), design.noise
+    if isinstance(design.changes, Euclidean):
+        long = below(design.changes.radius * design.sensitivity, 6)
+        why = "(proved for a density that falls with the distance from 0)"
+        return f"the answers move by a vector of length {long} {why}"
+    if design.changes.touched_of(design.batch) < design.batch:
+        moved = design.changes.touched_of(design.batch)
+        return f"{moved} answers move by up to {s}; the worst such change counts (proved)"
     if noise.dimension > 1 and noise.radial is None and design.changes.is_one_sided:
         why = "the worst such change counts (proved, since the law falls away from 0)"
         return f"the answers move by up to {s}, all the same way; {why}"

@@ -8,22 +8,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leastnoise.changes import BOX, Box, Changes, OneSided
+from leastnoise.changes import BOX, Box, Changes, Euclidean, OneSided
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import LeastNoiseError
 from leastnoise.laws.base import Domain, Noise
 
-ANY_WAY, ONE_WAY = Box.kind, OneSided.kind  # what one person can change, as a query says it
+# what one person can change, as a query says it
+ANY_WAY, ONE_WAY, OF_A_LENGTH = Box.kind, OneSided.kind, Euclidean.kind
 MOST_TEXT = 40
 # Answers: beyond 100 in one draw a design takes longer than a page can wait.
 MOST_APART, MOST_TOGETHER = 1_000, 100
-FIELDS = ("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes")
+FIELDS = (
+    *("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes"),
+    *("touched", "length"),
+)
 # Of every number: what it is called, the least, the largest, and an example.
 _NUMBERS = {
     "epsilon": ("ε", 1e-3, 50.0, "1"),
     "sigma": ("The standard deviation", 1e-6, 1e9, "8"),
     "delta": ("δ", 1e-15, 0.1, "1e-6"),
     "sensitivity": ("The sensitivity", 1e-4, 1e5, "1"),
+    "length": ("The length", 1e-3, 1e3, "1"),
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -48,7 +53,9 @@ class OutOfReachError(InvalidSettingError):
 @dataclass(frozen=True)
 class PageSetting:
     """One request to the designer: exactly one of `epsilon` and `sigma` is given; `together`: the
-    answers are one batch; `one_way`: one person moves all of them up, or all of them down."""
+    answers are one batch; `one_way`: one person moves all of them up, or all of them down;
+    `touched`: at most so many of them, where not all; `length`: in the place of both, how long the
+    vector of all changes is at most, in sensitivities."""
 
     epsilon: float | None
     sigma: float | None
@@ -58,6 +65,20 @@ class PageSetting:
     sensitivity: float
     domain: Domain
     one_way: bool = False
+    touched: int | None = None
+    length: float | None = None
+
+    @property
+    def space(self) -> Changes:
+        """What one person can change of the answers of the whole batch."""
+        if self.length is not None:
+            return Euclidean(self.length)
+        return OneSided(self.touched) if self.one_way else Box(self.touched)
+
+    @property
+    def moved(self) -> int:
+        """How many answers of the batch one person can move."""
+        return self.space.touched_of(self.batch)
 
     @property
     def target(self) -> str:
@@ -74,7 +95,7 @@ class PageSetting:
 
     def changes_of(self, noise: Noise) -> Changes:
         """What one person can change of the answers of one draw."""
-        return OneSided() if self.one_way and noise.dimension > 1 else BOX
+        return self.space if noise.dimension > 1 or self.length is not None else BOX
 
     def fields(self) -> dict[str, Any]:
         """The setting as the page asks for it. Every answer carries it, so that none is taken for
@@ -87,7 +108,9 @@ class PageSetting:
             "asked": "together" if self.together else "apart",
             "sensitivity": self.sensitivity,
             "domain": self.domain,
-            "changes": ONE_WAY if self.one_way else ANY_WAY,
+            "changes": self.space.kind,
+            "touched": "" if self.touched is None else self.touched,
+            "length": "" if self.length is None else self.length,
         }
 
     def request(self) -> dict[str, Any]:
@@ -100,28 +123,56 @@ class PageSetting:
             "compositions": self.compositions,
             "batch": self.batch,
             "domain": self.domain,
-            **({"changes": OneSided()} if self.one_way else {}),
+            **({} if self.space == BOX else {"changes": self.space}),
         }
 
 
 def setting_from(query: Mapping[str, str]) -> PageSetting:
     """The setting in a query string; an InvalidSettingError has one sentence for each field that is
     wrong."""
-    unknown = [name for name in query if name not in FIELDS]
-    errors = {name: f"There is no field {name[:MOST_TEXT]!r}." for name in unknown}
+    errors = _unknown(query)
     epsilon, sigma = _target(query, errors)
     asked = _word(query, "asked", ("together", "apart"), errors)
-    domain, is_one_way = _domain(query, errors), _is_one_way(query, errors)
+    domain, changes = _domain(query, errors), _changes(query, errors)
     delta = _number(query, "delta", errors)
     sensitivity = _number(query, "sensitivity", errors)
     answers = _whole(query, "answers", MOST_TOGETHER if asked == "together" else MOST_APART, errors)
     if sensitivity is not None:
         errors |= _wrong_together(sigma, sensitivity, domain)
+    together = asked == "together" and answers != 1
+    space = _space(query, changes, answers or 1, domain, errors) if together else {}
     if errors or answers is None or sensitivity is None or delta is None:
         raise InvalidSettingError(errors)
-    together = asked == "together" and answers != 1
-    fields = epsilon, sigma, delta, answers, together, sensitivity, domain
-    return PageSetting(*fields, one_way=together and is_one_way)
+    return PageSetting(epsilon, sigma, delta, answers, together, sensitivity, domain, **space)
+
+
+def _unknown(query: Mapping[str, str]) -> dict[str, str]:
+    unknown = [name for name in query if name not in FIELDS]
+    return {name: f"There is no field {name[:MOST_TEXT]!r}." for name in unknown}
+
+
+def _space(
+    query: Mapping[str, str], changes: str, answers: int, domain: Domain, errors: dict[str, str]
+) -> dict[str, Any]:
+    """What one person can change of a batch. A field that does not belong to it is not looked at;
+    an empty `touched` is all of them."""
+    if changes == OF_A_LENGTH:
+        if domain == "integer":
+            errors["domain"] = (
+                "Noise for changes of a length is of real numbers: rounding each answer would make "
+                "the changes longer. Choose real numbers."
+            )
+        return {"length": _number({"length": "1", **query}, "length", errors)}
+    touched = None
+    if query.get("touched", "").strip():
+        touched = _whole(query, "touched", MOST_APART, errors)
+        if "touched" in errors:
+            errors["touched"] = (
+                f"Enter a whole number below {answers}, or nothing where one person can change all "
+                "of them."
+            )
+    part = None if touched is None or touched >= answers else touched
+    return {"one_way": changes == ONE_WAY, "touched": part}
 
 
 def _domain(query: Mapping[str, str], errors: dict[str, str]) -> Domain:
@@ -129,10 +180,10 @@ def _domain(query: Mapping[str, str], errors: dict[str, str]) -> Domain:
     return "integer" if is_whole else "real"
 
 
-def _is_one_way(query: Mapping[str, str], errors: dict[str, str]) -> bool:
-    """Whether all answers move the same way; what does not say has the larger space."""
+def _changes(query: Mapping[str, str], errors: dict[str, str]) -> str:
+    """The kind of what one person can change; what does not say has the larger space."""
     said = {"changes": ANY_WAY, **query}
-    return _word(said, "changes", (ANY_WAY, ONE_WAY), errors) == ONE_WAY
+    return _word(said, "changes", (ANY_WAY, ONE_WAY, OF_A_LENGTH), errors)
 
 
 def _target(query: Mapping[str, str], errors: dict[str, str]) -> tuple[float | None, float | None]:

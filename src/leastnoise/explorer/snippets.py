@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from leastnoise.changes import OneSided
+from leastnoise.changes import BOX, Box, Changes, Euclidean, OneSided
 from leastnoise.designer.result import Design
 from leastnoise.explorer.setting import PageSetting
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.text.numbers import rounded_up
 
-_MODULES = {"LiftedNoise": "leastnoise.laws.lifted", "range_law": "leastnoise.laws.exponential"}
+_MODULES = {
+    "LiftedNoise": "leastnoise.laws.lifted",
+    "range_law": "leastnoise.laws.exponential",
+    "normal": "leastnoise.laws.correlated",
+}
+_NO_LENGTH = "# It bounds each answer and not the length of all changes: its noise is another."
 _LEAST_EPSILON = 0.001  # of a plan, as small as the page takes
 _PLACES = 1000  # of the plan's value lattice in one sensitivity
 
@@ -39,22 +44,27 @@ def _known_snippet(design: Design, setting: PageSetting) -> str:
     place = f'{noise.dimension}, domain="{noise.domain}", {s}, step={noise.step!r}'
     base = f"{math.sqrt(2.0) * noise.std!r}, {noise.dimension + 1}, {s}, step={noise.step!r}"
     line = f', {s}, domain="real"' if noise.domain == "real" else ""
+    alone = f"generalized_gaussian({noise.std!r}, 2.0, {s})"
+    touched = "" if setting.touched is None else f", changes={_python(setting.space)}"
     made = {
-        "Gaussian": f"generalized_gaussian({noise.std!r}, 2.0, {s})",
+        "Gaussian": f"normal({noise.std!r}, {noise.dimension}, {s})" if setting.length else alone,
+        "sphere": f"sphere({noise.std!r}, {place})",
         "Laplace": f"generalized_gaussian({noise.std!r}, 1.0, {s})",
         "cube": f"cube({noise.std!r}, {place})",
         "discrete Gaussian": f"discrete_gaussian({noise.std!r})",
         "discrete Laplace": f"discrete_laplace({noise.std!r})",
-        "correlated sphere": f"correlated({noise.std!r}, {place})",
+        "correlated sphere": f"correlated({noise.std!r}, {place}{touched})",
         "lifted cube": f"LiftedNoise(cube({base}))",
         "range": f"range_law({noise.std!r}, {noise.dimension}{line})",
     }[design.origin]
     is_drawn = _is_drawn(noise)
     weighted = f"exact({made}, delta={design.delta!r}, {s}, compositions={design.uses})"
-    space = ", changes=OneSided()" if design.changes_of(noise).is_one_sided else ""
-    names = ["PrivacyLoss", *re.findall(r"\w+(?=\()", made if is_drawn else weighted)]
+    judged = setting.changes_of(noise)
+    space = "" if judged == BOX else f", changes={_python(judged)}"
+    text = (made if is_drawn else weighted) + space
+    names = ["PrivacyLoss", *re.findall(r"\w+(?=\()", text)]
     lines = [
-        *_imports([*names, "OneSided"] if space else names),
+        *_imports(names),
         "",
         f"law = {made if is_drawn else weighted}",
         f"print(PrivacyLoss.of(law, {s}{space}).compose({design.uses}).epsilon({design.delta!r}))",
@@ -79,7 +89,8 @@ def _is_drawn(noise: Noise) -> bool:
 def python_snippet(design: Design, setting: PageSetting) -> str:
     """A script that makes the same design and releases with it."""
     given = ", ".join(f"{name}={_python(value)}" for name, value in _given(setting).items())
-    names = ["design", *(["OneSided"] if setting.one_way else [])]
+    is_all = setting.space == BOX
+    names = ["design", *([] if is_all else [type(setting.space).__name__])]
     made = ["", f"best = design({given})", "print(best.summary())", ""]
     noise = design.noise
     if _is_drawn(noise):
@@ -100,7 +111,11 @@ def python_snippet(design: Design, setting: PageSetting) -> str:
 
 
 def _python(value: Any) -> str:
-    return "OneSided()" if isinstance(value, OneSided) else repr(value)
+    if isinstance(value, Euclidean):
+        return f"Euclidean({value.radius!r})"
+    if isinstance(value, (Box, OneSided)):
+        return f"{type(value).__name__}({'' if value.touched is None else value.touched})"
+    return repr(value)
 
 
 def _released(design: Design, setting: PageSetting, law: str) -> list[str]:
@@ -129,8 +144,20 @@ def _released(design: Design, setting: PageSetting, law: str) -> list[str]:
 
 def command(setting: PageSetting) -> str:
     """The command that makes the same design and its artefact."""
-    given = " ".join(f"--{name} {_plain(value)}" for name, value in _given(setting).items())
+    options: dict[str, Any] = {}
+    for name, value in _given(setting).items():
+        options |= _of_space(value) if isinstance(value, Changes) else {name: value}
+    given = " ".join(f"--{name} {_plain(value)}" for name, value in options.items())
     return f"leastnoise design {given} --out noise.json"
+
+
+def _of_space(space: Changes) -> dict[str, Any]:
+    """What one person can change, as options of a command."""
+    if isinstance(space, Euclidean):
+        return {"radius": space.radius}
+    touched = getattr(space, "touched", None)
+    ways = {"changes": space.kind} if space.is_one_sided else {}
+    return ways | ({} if touched is None else {"touched": touched})
 
 
 def series_snippet(setting: PageSetting, domain: Domain) -> str:
@@ -185,6 +212,7 @@ def plan(design: Design, setting: PageSetting) -> str:
         "# A plan for: leastnoise release. Names of tables and columns are examples; put yours in "
         "their place.",
         *([f"{together} one by one."] if setting.answers > 1 else []),
+        *([_NO_LENGTH] if setting.length else []),
         'name = "explored"',
         f"epsilon = {_plain(epsilon)}",
         f"delta = {_plain(setting.delta)}",
@@ -203,9 +231,10 @@ def _plan_bounds(setting: PageSetting) -> list[str]:
     rows = 1 if setting.domain == "real" else int(setting.sensitivity)
     if n == 1 and rows == 1:
         return ["one_row_per_person = true"]
-    lines = ['person = "person_id"', f"rows_per_person = {rows * n}"]
+    moved = setting.touched or n
+    lines = ['person = "person_id"', f"rows_per_person = {rows * moved}"]
     if n > 1:
-        lines += [f"groups_per_person = {n}", f"rows_per_group = {rows}"]
+        lines += [f"groups_per_person = {moved}", f"rows_per_group = {rows}"]
     return lines
 
 
@@ -233,8 +262,6 @@ def _given(setting: PageSetting) -> dict[str, Any]:
 
 def _plain(value: Any) -> str:
     """A value as it is typed; a number without needless digits, 1 for 1.0."""
-    if isinstance(value, OneSided):
-        return value.kind
     is_whole = isinstance(value, float) and value == int(value) and abs(value) < 1e9
     return f"{value:.0f}" if is_whole else str(value)
 

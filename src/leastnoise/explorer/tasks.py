@@ -7,14 +7,15 @@ import math
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from leastnoise.accountant.attacker import promised
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact import artefact_text
-from leastnoise.changes import OneSided
+from leastnoise.changes import BOX
 from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.design import design
 from leastnoise.designer.request import Request
@@ -34,12 +35,17 @@ from leastnoise.explorer.known_laws import (
 )
 from leastnoise.explorer.picture_numbers import OURS, chances, digits_up, one_a_law
 from leastnoise.explorer.privacy_curve import upper_line
-from leastnoise.explorer.sentences import accuracy_sentence, guarantee_sentences, worst_shift
+from leastnoise.explorer.sentences import (
+    accuracy_sentence,
+    guarantee_sentences,
+    moves,
+    worst_shift,
+)
 from leastnoise.explorer.setting import FIELDS, InvalidSettingError, OutOfReachError, PageSetting
 from leastnoise.files.infinity import finite_or_none
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import gaussian
-from leastnoise.laws.correlated import correlated
+from leastnoise.laws.correlated import correlated, normal
 from leastnoise.text.numbers import rounded_up
 
 MEMORY = 2 << 30  # bytes of address space of one worker
@@ -70,7 +76,7 @@ class Study:
         return [self._rival(name, best.rival_laws[name]) for name in shown]
 
     def _rival(self, name: str, noise: Noise) -> FoundLaw:
-        draws = 1 if noise.dimension > 1 else self.setting.batch
+        draws = 1 if noise.dimension > 1 else self.setting.moved
         return FoundLaw(name, noise, draws, self.design.rivals[name])
 
 
@@ -114,15 +120,21 @@ def study(setting: PageSetting) -> tuple[dict[str, Any], Study]:
     # Beside whole-number noise too: the discrete Gaussian needs the same σ to three digits, and up
     # to 1.4 s to find it.
     gaussian_sigma = least_sigma(
-        gaussian,
+        gaussian if setting.length is None else partial(_normal, setting),
         best.epsilon,
         (best.sigma, _MOST_NOISE * best.sigma),
         sensitivity=best.sensitivity,
         delta=best.delta,
-        draws=setting.answers,
+        draws=setting.compositions * (setting.moved if setting.length is None else 1),
         start=best.sigma,
+        changes=BOX if setting.length is None else setting.space,
     )
     return _answer(Study(setting, best), gaussian_sigma)
+
+
+def _normal(setting: PageSetting, sigma: float) -> Noise:
+    """Normal noise as one draw, which is judged by the length of the changes."""
+    return normal(sigma, setting.batch, sensitivity=setting.sensitivity)
 
 
 def _correlated_gaussian(setting: PageSetting, best: Design) -> float | None:
@@ -131,7 +143,13 @@ def _correlated_gaussian(setting: PageSetting, best: Design) -> float | None:
     if not setting.one_way:
         return None
     return least_sigma(
-        lambda sigma: correlated(sigma, best.batch, core="gaussian", sensitivity=best.sensitivity),
+        lambda sigma: correlated(
+            sigma,
+            best.batch,
+            core="gaussian",
+            changes=best.changes,
+            sensitivity=best.sensitivity,
+        ),
         best.epsilon,
         (0.5 * best.sigma, _MOST_NOISE * best.sigma),
         sensitivity=best.sensitivity,
@@ -192,8 +210,9 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
         "discretisation": best.discretisation,
         "worst_shift": worst_shift(best),
         "one_way": setting.one_way,
+        "moves": moves(setting),
         "condition": best.changes.condition(best.batch),
-        "guess": 0.5 * (1.0 + certainty),
+        **_guesses(best, certainty),
         "gaussian": rival,
         "rivals": [{"name": name, "epsilon": epsilon} for name, epsilon in epsilons],
         "law": chances(best.noise, [(OURS, best.noise)]),
@@ -206,6 +225,16 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
     # Plain dicts: a read-only view of one cannot be sent to another process.
     sent = replace(best, rivals=dict(best.rivals), rival_laws=dict(best.rival_laws))
     return answer, replace(study, design=sent)
+
+
+def _guesses(best: Design, certainty: float) -> dict[str, float | None]:
+    """The right guesses of somebody who starts from even odds: with this noise, with Gaussian noise
+    of the same ε and δ, and as the promise allows."""
+    found = {"guess": 0.5 * (1.0 + certainty), "gaussian_guess": None, "allowed_guess": None}
+    if not math.isfinite(best.epsilon):
+        return found
+    told = promised(best.epsilon, best.delta)
+    return found | {"gaussian_guess": told.gaussian_guess, "allowed_guess": told.allowed}
 
 
 def laws(study: Study) -> dict[str, Any]:
@@ -258,7 +287,8 @@ def numbers(study: Study) -> dict[str, Any]:
 
     def repeated(noise: Noise, _: int) -> dict[str, Any]:
         loss = PrivacyLoss.of(noise, best.sensitivity)
-        return {"y": digits_up([loss.compose(n).epsilon(best.delta) for n in counts])}
+        seen = [min(n, setting.touched or n) for n in counts]
+        return {"y": digits_up([loss.compose(n).epsilon(best.delta) for n in seen])}
 
     laws = [(OURS, best.noise), *((rival.name, rival.noise) for rival in study.rivals)]
     # one answer moves up or down, whatever the others do
@@ -298,7 +328,7 @@ def _rivals_at_sigma(setting: PageSetting, sigma: float) -> list[FoundLaw]:
         compositions=setting.compositions,
         batch=setting.batch,
         domain=setting.domain,
-        changes=OneSided() if setting.one_way else None,
+        changes=setting.space if setting.together else None,
     )
     return rivals(request, sigma)
 
@@ -306,13 +336,15 @@ def _rivals_at_sigma(setting: PageSetting, sigma: float) -> list[FoundLaw]:
 def _joint_epsilon(study: Study, n: int) -> float:
     """ε of the best known joint law for n answers at once; +inf where there is none."""
     best, setting, found = study.design, study.setting, math.inf
-    known = known_laws(best.sensitivity, n, setting.domain, best.changes)
+    known = known_laws(best.sensitivity, n, setting.domain, best.changes.fitted(n))
     use = n, best.sigma, best.sensitivity, setting.domain
     joint = [law for law in known if _is_joint(law[0], n) and is_quick(law[0], *use)]
     for name, build, uses in joint:
         try:
             law = _coarse(name, n, study) or build(best.sigma)
-            one = PrivacyLoss.of(law, best.sensitivity, setting.changes_of(law))
+            is_whole = law.dimension > 1 or setting.length is not None
+            space = setting.space.fitted(n) if is_whole else BOX
+            one = PrivacyLoss.of(law, best.sensitivity, space)
             found = min(found, one.compose(uses).epsilon(best.delta))
         except LeastNoiseError:
             continue

@@ -16,6 +16,7 @@ from leastnoise.changes import BOX, changes_from
 from leastnoise.errors import LedgerError
 from leastnoise.files.canonical import digest
 from leastnoise.ledger import event_log
+from leastnoise.ledger.advantage import AsGaussian, is_beyond
 from leastnoise.ledger.budget import Budget
 from leastnoise.ledger.filter import Charge, epsilon_at_rule, filter_epsilon, nothing
 from leastnoise.ledger.records import Dataset, JudgedDraw, LawDraws, LedgerEntry, Unit
@@ -38,6 +39,8 @@ class Account:
     epsilon_if_fixed: float | None = 0.0
     simple_sum: float = 0.0
     unit: Unit = field(default_factory=Unit)
+    as_gaussian: AsGaussian = field(default_factory=AsGaussian)
+    advantage: float = 0.0  # used of the cap; 0 where there is none
 
     def status(self, name: str, closed: bool) -> Dataset:
         """For the reader."""
@@ -45,15 +48,29 @@ class Account:
         allowed = (budget.epsilon, budget.delta, budget.rule)
         spent = (self.epsilon, self.epsilon_if_fixed, self.simple_sum, self.releases, self.opened)
         how = (budget.orders, closed, budget.planned, self.unit)
-        stand = (name, *allowed, *spent, *how)
+        stand = (name, *allowed, *spent, *how, budget.advantage, self.advantage_used)
         return Dataset(*stand)
 
     @property
+    def advantage_used(self) -> float | None:
+        """What is used of the cap; None where there is none."""
+        return None if self.budget.advantage is None else self.advantage
+
+    @property
+    def is_within(self) -> bool:
+        """Whether what was released is within the budget, and within its cap."""
+        cap = self.budget.advantage
+        is_below_cap = cap is None or self.advantage <= cap
+        return is_below_cap and self.epsilon <= self.budget.epsilon
+
+    @property
     def was_last(self) -> bool:
-        """Whether its one release was allowed only as the last: by its tight ε, the
+        """Whether its one release was allowed only as the last: by its tight ε or advantage, the
         filter being beyond the budget already."""
         if not self.budget.is_adaptive or self.releases != 1:
             return False
+        if is_beyond(self.as_gaussian, self.budget):
+            return True
         return not filter_epsilon(self.total, self.budget) <= self.budget.epsilon
 
     @staticmethod
@@ -66,6 +83,7 @@ class Account:
             tuple(_number(order) for order in data["orders"]),
             tuple(_number(weight) for weight in data["weights"]),
             data.get("releases"),
+            _number_or_none(data.get("advantage")),
         )
         return Account(budget, _shown(data["time"]), nothing(budget))
 
@@ -88,7 +106,15 @@ class Account:
             epsilon_if_fixed=tight,
             simple_sum=_number(data["simple_sum"]),
             unit=self.unit.or_else(unit_of(data)),
+            as_gaussian=self._as_gaussian(data),
+            advantage=0.0 if self.budget.advantage is None else _number(data["advantage_after"]),
         )
+
+    def _as_gaussian(self, data: Mapping[str, Any]) -> AsGaussian:
+        """What the filter of a cap was charged up to an event."""
+        if self.budget.advantage is None:
+            return AsGaussian()
+        return AsGaussian(_number(data["square"]), _number(data["apart"]))
 
     def clash_with(self, name: str, unit: Unit) -> str | None:
         """What is wrong with a release that protects something else; None if it is the
@@ -120,8 +146,19 @@ def unit_of(data: Mapping[str, Any]) -> Unit:
     return Unit(*(_shown(data.get(name, "")) for name in ("relation", "person", "person_is")))
 
 
+# A version that knows no caps refuses a ledger that has an event of a kind it does not know: it
+# could not keep them.
+BUDGET_KINDS = ("budget", "capped budget")
+
+
+def budget_kind(budget: Budget) -> str:
+    """The kind of the event that declares a budget."""
+    return BUDGET_KINDS[0 if budget.advantage is None else 1]
+
+
 def budget_event(name: str, budget: Budget) -> dict[str, Any]:
     """The content of the event that declares a budget."""
+    cap = {} if budget.advantage is None else {"advantage": budget.advantage.hex()}
     return {
         "dataset": name,
         "time": event_log.now(),
@@ -131,6 +168,7 @@ def budget_event(name: str, budget: Budget) -> dict[str, Any]:
         "orders": [order.hex() for order in budget.orders],
         "weights": [weight.hex() for weight in budget.weights],
         "releases": budget.releases,
+        **cap,
     }
 
 
@@ -150,6 +188,19 @@ def release_event(
         "epsilon_after": after.epsilon.hex(),
         "epsilon_if_fixed": None if tight is None else tight.hex(),
         "simple_sum": after.simple_sum.hex(),
+        **_cap_numbers(after),
+    }
+
+
+def _cap_numbers(after: Account) -> dict[str, str]:
+    """What an event states of a cap, where there is one."""
+    if after.budget.advantage is None:
+        return {}
+    told = after.as_gaussian
+    return {
+        "square": told.square.hex(),
+        "apart": told.apart.hex(),
+        "advantage_after": after.advantage.hex(),
     }
 
 
@@ -173,6 +224,7 @@ def entry_of(event: event_log.Event) -> LedgerEntry:
         draws=draws,
         note=_shown(data["note"]),
         stamp=_shown(data["stamp"]),
+        advantage_after=_number_or_none(data.get("advantage_after")),
     )
 
 
@@ -239,7 +291,10 @@ def added(uses: Uses, draws: Sequence[LawDraws]) -> dict[JudgedDraw, int]:
 def _grew(before: Account, after: Account) -> bool:
     """Whether what was spent has not become less: charges are never negative, and rounded up."""
     charges = [
-        (*one.total.renyi, one.total.largest, one.total.failure, one.simple_sum)
+        (
+            *(*one.total.renyi, one.total.largest, one.total.failure, one.simple_sum),
+            *(one.as_gaussian.square, one.as_gaussian.apart),
+        )
         for one in (before, after)
     ]
     return all(then <= now for then, now in zip(*charges, strict=True))
@@ -285,8 +340,8 @@ class Accounts:
     def _take(self, event: event_log.Event) -> None:
         try:
             data = event.data
-            if event.kind == "budget":
-                self._take_budget(event.id, data)
+            if event.kind in BUDGET_KINDS:
+                self._take_budget(event.id, data, event.kind)
             elif event.kind == "release":
                 self._take_release(event, data)
             elif event.kind == "done":
@@ -306,13 +361,16 @@ class Accounts:
                 f"Event {event.id} of the ledger cannot be understood: {error!r}."
             ) from None
 
-    def _take_budget(self, number: int, data: Mapping[str, Any]) -> None:
+    def _take_budget(self, number: int, data: Mapping[str, Any], kind: str) -> None:
         name = _shown(data["dataset"])
+        account = Account.of_event(data)
+        if kind != budget_kind(account.budget):
+            raise ValueError("a cap on the advantage is declared by an event of its own kind")
         if name in self.by_name:  # the newer one would stand for the older, with nothing spent
             raise LedgerError(
                 f"Event {number} declares the budget of {name!r} a second time. {_TAMPERED}"
             )
-        self.by_name[name] = Account.of_event(data)
+        self.by_name[name] = account
 
     def _take_release(self, event: event_log.Event, data: Mapping[str, Any]) -> None:
         name = _shown(data["dataset"])

@@ -11,7 +11,9 @@ from typing import Any
 from leastnoise.errors import LeastNoiseError
 from leastnoise.ledger import event_log
 from leastnoise.ledger.accounts import (
+    BUDGET_KINDS,
     Account,
+    budget_kind,
     draws_of,
     series_used,
     stated_epsilon,
@@ -130,15 +132,25 @@ def _faults(state: _Audit, event: event_log.Event) -> list[str]:
     if event.kind == "done":
         is_there = data["entry"] in state.releases
         return [] if is_there else [f"Event {number} reports a release that is not there."]
-    if event.kind == "budget":
-        name, known = data["dataset"], data["dataset"] in state.accounts
-        state.accounts.setdefault(name, Account.of_event(data))
-        return [f"Event {number} declares the budget of {name!r} a second time."] if known else []
+    if event.kind in BUDGET_KINDS:
+        return _budget_faults(state, event)
     if event.kind == "release":
         return _release_faults(state, event)
     if event.kind == "series":
         return _series_faults(state, number, data)
     return [f"Event {number} is of an unknown kind, {event.kind!r}."]
+
+
+def _budget_faults(state: _Audit, event: event_log.Event) -> list[str]:
+    data, number = event.data, event.id
+    name, known = data["dataset"], data["dataset"] in state.accounts
+    account = Account.of_event(data)
+    state.accounts.setdefault(name, account)
+    if known:
+        return [f"Event {number} declares the budget of {name!r} a second time."]
+    if event.kind != budget_kind(account.budget):
+        return [f"Event {number} declares a budget of another kind, {event.kind!r}."]
+    return []
 
 
 def _release_faults(state: _Audit, event: event_log.Event) -> list[str]:
@@ -166,6 +178,11 @@ def _release_faults(state: _Audit, event: event_log.Event) -> list[str]:
     if not stated.epsilon <= budget.epsilon:
         faults.append(
             f"Event {number} overspends {name!r}: epsilon {stated.epsilon!r} of {budget.epsilon!r}."
+        )
+    elif not stated.is_within:
+        faults.append(
+            f"Event {number} overspends {name!r}: advantage {stated.advantage!r} of "
+            f"{budget.advantage!r}."
         )
     # The first release of the adaptive rule may rest on its tight epsilon.
     if state.every_entry or stated.releases == 1:
@@ -217,6 +234,22 @@ def _stated_and_found(
         ("charge to delta", stated.total.failure, total.failure),
         ("simple sum", stated.simple_sum, before.simple_sum + alone),
         ("epsilon", _stated(data, stated), epsilon),
+        *_of_cap(state, draws, before, stated),
+    ]
+
+
+def _of_cap(
+    state: _Audit, draws: tuple[LawDraws, ...], before: Account, stated: Account
+) -> list[tuple[str, float, float]]:
+    """The same for the numbers of a cap, where there is one."""
+    if before.budget.advantage is None:
+        return []
+    total = state.prices.as_gaussian_after(state.connection, before, draws)
+    used = state.prices.advantage(state.connection, before, stated.as_gaussian, draws)
+    return [
+        ("square of mu", stated.as_gaussian.square, total.square),
+        ("probability apart", stated.as_gaussian.apart, total.apart),
+        ("advantage", stated.advantage, used),
     ]
 
 

@@ -1,8 +1,9 @@
-"""The budget of a data set: (ε, δ) over all its releases, the rule that covers them,
-and how δ is shared.
+"""The budget of a data set: (ε, δ) over all its releases, a cap on the attacker's advantage, the
+rule that covers them, and how δ is shared.
 
-What the rules are and why they hold stands in `filter`. A budget of the adaptive rule carries the
-orders and weights of its filter, because they must be fixed before the first answer is seen.
+What the rules are and why they hold stands in `filter`, and for the cap in `advantage`. A budget
+of the adaptive rule carries the orders and weights of its filter, because they must be fixed before
+the first answer is seen.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Budget:
         orders: Rényi orders of the adaptive rule, each above 1; none for the other rule.
         weights: Share of δ of each order, with a sum of at most 1.
         releases: How many releases share δ. None: declared by a version that did not ask for it.
+        advantage: The largest advantage that an attacker may have over all releases, in (0, 1):
+            from even odds, (1 + advantage)/2 right guesses. None: it is not limited.
     """
 
     epsilon: float
@@ -56,6 +59,7 @@ class Budget:
     orders: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
     releases: int | None = None
+    advantage: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
@@ -75,6 +79,8 @@ class Budget:
         object.__setattr__(self, "weights", weights)
         if self.releases is not None:
             object.__setattr__(self, "releases", positive_integer("releases", self.releases))
+        if self.advantage is not None:
+            object.__setattr__(self, "advantage", open_unit("advantage", self.advantage))
 
     @property
     def is_adaptive(self) -> bool:
@@ -105,6 +111,8 @@ class Budget:
         later version of this package may have other default orders."""
         if (self.epsilon, self.delta, self.rule) != (asked.epsilon, asked.delta, asked.rule):
             return False
+        if self.advantage != asked.advantage:  # none is another cap, too
+            return False
         if not default_releases and self.planned != asked.releases:
             return False
         return default_orders or self.orders == asked.orders
@@ -116,6 +124,7 @@ def declared(
     rule: str = "adaptive",
     orders: Sequence[float] | None = None,
     releases: int = RELEASES,
+    advantage: float | None = None,
 ) -> Budget:
     """The budget with the filter that suits it: mixed orders around the best one for Gaussian
     noise, or the given orders with equal weights (one order: the plain Rényi filter)."""
@@ -125,14 +134,14 @@ def declared(
             raise InvalidParameterError(
                 "orders", orders, 'to be left out: rule="fixed in advance" has no filter'
             )
-        return Budget(epsilon, delta, rule, releases=releases)
+        return Budget(epsilon, delta, rule, releases=releases, advantage=advantage)
     if orders is not None:
         distinct = sorted({real_number("order", order) for order in orders})
         equal = tuple((1.0 - 4 * ULP) / len(distinct) for _ in distinct)
-        return Budget(epsilon, delta, rule, tuple(distinct), equal, releases)
+        return Budget(epsilon, delta, rule, tuple(distinct), equal, releases, advantage)
     above = _gaussian_order(positive("epsilon", epsilon), open_unit("delta", delta)) - 1.0
     mixed = tuple(1.0 + above * factor for factor in _SPREAD)
-    return Budget(epsilon, delta, rule, mixed, tuple(_SPREAD.values()), releases)
+    return Budget(epsilon, delta, rule, mixed, tuple(_SPREAD.values()), releases, advantage)
 
 
 def _gaussian_order(epsilon: float, delta: float) -> float:

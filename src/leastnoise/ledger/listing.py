@@ -8,9 +8,11 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from leastnoise.accountant.attacker import guesses
 from leastnoise.changes import BOX, Changes
 from leastnoise.files.infinity import infinity_as_text
 from leastnoise.files.spreadsheet import csv_text, guarded
+from leastnoise.ledger.advantage import left_of
 from leastnoise.ledger.event_log import FORMAT, VERSION
 from leastnoise.ledger.records import Dataset, LedgerEntry, Unit
 from leastnoise.text.html import MOST_ROWS, gauge_svg, table
@@ -26,7 +28,7 @@ _RELEASES = (
 )
 _CSV = (
     *("id", "dataset", "time", "plan_hash", "law_hash", "draws"),
-    *("epsilon_after", "epsilon_if_fixed", "simple_sum"),
+    *("epsilon_after", "epsilon_if_fixed", "simple_sum", "advantage_after"),
     *("note", "stamp", "result_hash", "previous_hash", "hash"),
 )
 _LEGEND = """
@@ -51,10 +53,24 @@ def as_table(datasets: Sequence[Dataset], entries: Sequence[LedgerEntry]) -> str
     for dataset in datasets:
         if dataset.unit != Unit():
             text += f"{dataset.name} protects: {protects(dataset.unit)}\n"
+        if dataset.advantage is not None:
+            text += f"{dataset.name} is capped: {cap_in_words(dataset)}\n"
     if entries:
         text += "\n" + _table(_RELEASES, [_entry_row(entry) for entry in entries])
     any_closed = any(dataset.closed for dataset in datasets)
     return text + _LEGEND.format(closed=_CLOSED if any_closed else "")
+
+
+def cap_in_words(dataset: Dataset) -> str:
+    """How much of a cap on the attacker's advantage is used, in one line; "" without one."""
+    if dataset.advantage is None or dataset.advantage_used is None:
+        return ""
+    used, cap = dataset.advantage_used, dataset.advantage
+    rest = "nothing" if dataset.closed else below(left_of(used, cap), 3)
+    return (
+        f"the attacker's advantage is {above(used)} of {below(cap, 6)}, {rest} left for one more "
+        f"release (right guesses from even odds: at most {guesses(used)} of {guesses(cap)})"
+    )
 
 
 def protects(unit: Unit) -> str:
@@ -73,6 +89,9 @@ def as_html(datasets: Sequence[Dataset], entries: Sequence[LedgerEntry]) -> str:
         drawn = gauge_svg(one.spent / one.epsilon)
         rows.append((escape(one.name), escape(one.rule), *numbers, drawn, str(one.releases)))
     budgets = table(("data set", "rule", "δ", "ε spent", "of ε", "", "releases"), rows)
+    for one in datasets:
+        if one.advantage is not None:
+            budgets += f"<p>{escape(one.name)} is capped: {escape(cap_in_words(one))}</p>"
     latest = []
     for entry in entries[-MOST_ROWS:]:
         named = (str(entry.id), escape(entry.time), escape(entry.dataset))

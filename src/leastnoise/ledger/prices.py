@@ -8,11 +8,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from leastnoise.accountant.attacker import guesses
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.errors import AccountingError
+from leastnoise.errors import AccountingError, BudgetExceededError
 from leastnoise.laws.base import Noise
 from leastnoise.ledger.accounts import Account, Uses, added
+from leastnoise.ledger.advantage import AsGaussian, advantage_at_rule, as_gaussian, is_beyond
 from leastnoise.ledger.budget import Budget
 from leastnoise.ledger.filter import (
     SMALLEST,
@@ -43,6 +46,7 @@ class Prices:
         self._foreign: dict[str, bool] = {}
         self._charges: dict[tuple[JudgedDraw, Budget, float], Charge] = {}
         self._alone: dict[tuple[tuple[LawDraws, ...], float], float] = {}
+        self._as_gaussian: dict[tuple[tuple[LawDraws, ...], Budget], AsGaussian] = {}
         self._closed: dict[tuple[frozenset[tuple[JudgedDraw, int]], Budget], bool] = {}
 
     def laws(self, spends: Sequence[Spend]) -> tuple[dict[str, str], tuple[LawDraws, ...]]:
@@ -87,7 +91,42 @@ class Prices:
             epsilon=epsilon,
             epsilon_if_fixed=tight,
             simple_sum=account.simple_sum + self.alone(connection, draws, account.budget.delta),
+            **self._cap_after(connection, account, draws),
         )
+
+    def _cap_after(
+        self, connection: sqlite3.Connection, account: Account, draws: tuple[LawDraws, ...]
+    ) -> dict[str, Any]:
+        """What the filter of a cap was charged after one more release, and the advantage used."""
+        if account.budget.advantage is None:
+            return {}
+        total = self.as_gaussian_after(connection, account, draws)
+        used = self.advantage(connection, account, total, draws)
+        if account.was_last:  # whatever the rounding of the next filter does
+            used = max(used, account.as_gaussian.advantage)
+        return {"as_gaussian": total, "advantage": used}
+
+    def as_gaussian_after(
+        self, connection: sqlite3.Connection, account: Account, draws: tuple[LawDraws, ...]
+    ) -> AsGaussian:
+        """What the filter of a cap was charged after one more release."""
+        key = (draws, account.budget)
+        if key not in self._as_gaussian:
+            losses = [(self.loss(connection, item.judged), item.uses) for item in draws]
+            self._as_gaussian[key] = as_gaussian(losses, account.budget)
+        return account.as_gaussian.plus(self._as_gaussian[key])
+
+    def advantage(
+        self,
+        connection: sqlite3.Connection,
+        account: Account,
+        total: AsGaussian,
+        draws: tuple[LawDraws, ...],
+    ) -> float:
+        """The advantage that is used after one more release, by the rule of the budget."""
+        uses = added(account.uses, draws)
+        losses = [(self.loss(connection, key), count) for key, count in uses.items()]
+        return advantage_at_rule(account.budget, total, losses, account.releases + 1)
 
     def total_after(
         self, connection: sqlite3.Connection, account: Account, draws: tuple[LawDraws, ...]
@@ -139,6 +178,8 @@ class Prices:
         budget = account.budget
         if account.releases == 0:
             return False
+        if _cap_is_reached(account):
+            return True
         if budget.is_adaptive:
             return not can_follow(account.total, budget)
         key = (frozenset(account.uses.items()), budget)
@@ -163,7 +204,7 @@ class Prices:
 def previewed(before: Account, after: Account, clash: str | None, closed: bool) -> Preview:
     """What a release would make of an account: its cost, its clash, and whether it is the last."""
     budget = before.budget.epsilon
-    allowed = after.epsilon <= budget and clash is None
+    allowed = after.is_within and clash is None
     if clash:
         reason = clash
     elif not allowed:
@@ -180,7 +221,29 @@ def previewed(before: Account, after: Account, clash: str | None, closed: bool) 
         releases=after.releases,
         last=allowed and closed,
         reason=reason,
+        advantage=before.budget.advantage,
+        advantage_before=before.advantage_used,
+        advantage_after=after.advantage_used,
     )
+
+
+def _cap_is_reached(account: Account) -> bool:
+    """Whether less than `SMALLEST` of the cap is left, or the filter is beyond it."""
+    cap = account.budget.advantage
+    if cap is None:
+        return False
+    if account.budget.is_adaptive and is_beyond(account.as_gaussian, account.budget):
+        return True
+    return not account.advantage + SMALLEST * cap <= cap
+
+
+def refusal(name: str, before: Account, after: Account) -> BudgetExceededError:
+    """Why a release that is not within the budget is refused, as the error that is raised."""
+    budget, reason = before.budget, why_refused(before, after)
+    if not after.epsilon <= budget.epsilon or budget.advantage is None:
+        return BudgetExceededError(name, budget.epsilon, before.epsilon, after.epsilon, reason)
+    spent = (budget.advantage, before.advantage, after.advantage)
+    return BudgetExceededError(name, *spent, reason, what="advantage")
 
 
 def why_refused(before: Account, after: Account) -> str:
@@ -193,11 +256,23 @@ def why_refused(before: Account, after: Account) -> str:
             "follow it."
         )
     if after.total.failure <= budget.for_failures:
-        return ""
+        return _beyond_cap(before, after)
     return (
         "Noise that ends where a neighbour's goes on counts as a failure. Of "
         f"delta={budget.delta:g} the rule has {budget.for_failures:.2g} for failures, of which "
         f"{failed:.2g} is used, and this release needs {after.total.failure - failed:.2g}."
+    )
+
+
+def _beyond_cap(before: Account, after: Account) -> str:
+    """What an advantage beyond the cap means; "" where it is within it."""
+    cap = after.budget.advantage
+    if cap is None or after.advantage <= cap:
+        return ""
+    return (
+        "Someone who knows everything but whether one given person is in the data would guess "
+        f"right up to {guesses(after.advantage)} of the time, and {guesses(cap)} are allowed over "
+        "all releases."
     )
 
 
@@ -209,6 +284,11 @@ def why_last(after: Account) -> str:
             "its noise ends where a neighbour's goes on, with probability "
             f"{after.total.failure:.2g} over all releases, and of delta={budget.delta:g} the rule "
             f"has {budget.for_failures:.2g} for that"
+        )
+    if _cap_is_reached(after):
+        return (
+            f"the attacker's advantage comes to {above(after.advantage, 6)} of "
+            f"{below(budget.advantage or 0.0, 6)}"
         )
     if after.was_last:
         return (

@@ -124,6 +124,8 @@ class LedgerEntry:
         result_hash: Hash of what was published; None until the release is reported done.
         answered: Of a series of questions on one kept draw, how many answers are used or erased;
             None for any other release.
+        advantage_after: The attacker's advantage that is used of the data set after this release,
+            by the rule of its budget; None where it has no cap.
     """
 
     id: int
@@ -141,6 +143,7 @@ class LedgerEntry:
     stamp: str = ""
     result_hash: str | None = None
     answered: int | None = None
+    advantage_after: float | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,9 @@ class Preview:
         last: Less than a thousandth of the budget could follow it, so it must be said to be last.
         reason: Why it is refused, or why it would be the last, where that is not plain
             from the numbers.
+        advantage: The cap on the attacker's advantage; None, as the next two, where there is none.
+        advantage_before: What is used of it so far.
+        advantage_after: What would be used of it after the release.
     """
 
     epsilon_before: float
@@ -207,6 +213,9 @@ class Preview:
     releases: int = 1
     last: bool = False
     reason: str = ""
+    advantage: float | None = None
+    advantage_before: float | None = None
+    advantage_after: float | None = None
 
 
 @dataclass(frozen=True)
@@ -228,6 +237,9 @@ class Dataset:
         closed: Less than a thousandth of the budget could be released from it any more.
         planned: How many releases share δ.
         unit: What its releases protect, as far as they said.
+        advantage: The largest advantage that an attacker may have over all releases, which is
+            (1 + advantage)/2 right guesses from even odds; None where it is not capped.
+        advantage_used: What is used of it, by the rule of the budget; None without a cap.
     """
 
     name: str
@@ -243,6 +255,8 @@ class Dataset:
     closed: bool = False
     planned: int = RELEASES
     unit: Unit = field(default_factory=Unit)
+    advantage: float | None = None
+    advantage_used: float | None = None
 
     @property
     def remaining(self) -> float:

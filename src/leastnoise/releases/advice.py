@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from leastnoise.errors import LeastNoiseError
-from leastnoise.ledger.ledger import Ledger, Unit
+from leastnoise.ledger.advantage import left_of
+from leastnoise.ledger.ledger import Dataset, Ledger, Unit
 from leastnoise.releases.noise.mechanism import mechanism
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.text.numbers import above, below
@@ -57,11 +58,23 @@ def _changes(plan: Plan, ledger: Ledger) -> Iterator[tuple[Plan, str]]:
             replace(plan, delta=share),
             "With its share of the ledger's delta, which it gets if it declares none",
         )
+    yield from _lower_caps(plan, account)
     for part in _PARTS_OF_THE_REST:
         less = _rounded_down(part * account.remaining)
         if _LEAST_PART * plan.epsilon <= less < plan.epsilon:
             share_too = " and its share of the ledger's delta" if has_more else ""
             yield replace(plan, epsilon=less, delta=share), f"With epsilon={less:g}{share_too}"
+
+
+def _lower_caps(plan: Plan, account: Dataset) -> Iterator[tuple[Plan, str]]:
+    """Plans that leave an attacker less, where the data set caps that."""
+    if account.advantage is None or account.advantage_used is None:
+        return
+    rest = left_of(account.advantage_used, account.advantage)
+    for part in _PARTS_OF_THE_REST:
+        less = _rounded_down(part * rest)
+        if 0.0 < less < (plan.advantage or 1.0):
+            yield replace(plan, advantage=less), f"With advantage={less:g}"
 
 
 def _rounded_down(value: float) -> float:

@@ -26,6 +26,8 @@ class Standing:
         epsilon: The ε that all of them may spend.
         delta: The ledger's δ.
         head: The hash that proves the ledger up to here.
+        advantage: The cap on the attacker's advantage over all of them; None without one.
+        advantage_used: What all of them have used of it.
     """
 
     dataset: str
@@ -34,6 +36,8 @@ class Standing:
     epsilon: float
     delta: float
     head: str
+    advantage: float | None = None
+    advantage_used: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

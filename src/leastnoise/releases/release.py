@@ -238,9 +238,8 @@ def _check_allowed(
         _spend(ledger, dataset, plan, made, source, last=False)
     except BudgetExceededError as refused:
         reason = " ".join(filter(None, (refused.advice, tried(plan, ledger))))
-        raise BudgetExceededError(
-            dataset, refused.budget, refused.spent, refused.asked, reason
-        ) from None
+        numbers = (refused.budget, refused.spent, refused.asked)
+        raise BudgetExceededError(dataset, *numbers, reason, refused.what) from None
     except LedgerError as refused:
         raise LedgerError(" ".join(filter(None, (str(refused), tried(plan, ledger))))) from None
 
@@ -248,9 +247,8 @@ def _check_allowed(
 def standing_of(ledger: Ledger, dataset: str) -> Standing:
     """Where the ledger stands now."""
     account = ledger.dataset(dataset)
-    return Standing(
-        dataset, account.releases, account.spent, account.epsilon, account.delta, ledger.head
-    )
+    stands = (account.releases, account.spent, account.epsilon, account.delta, ledger.head)
+    return Standing(dataset, *stands, account.advantage, account.advantage_used)
 
 
 def _counted(

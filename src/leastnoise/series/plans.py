@@ -29,6 +29,7 @@ from leastnoise.releases.record import Standing
 from leastnoise.releases.release import AddedNoise, Progress, carry_out
 from leastnoise.releases.result import Release
 from leastnoise.series.law import changes_served
+from leastnoise.text.numbers import above
 
 
 class OpenSeries(Protocol):
@@ -74,6 +75,17 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             "sigma."
         )
     return replace(wanted, epsilon=series.epsilon, delta=series.delta)
+
+
+def _check_cap(plan: Plan, made: Mechanism) -> Mechanism:
+    """The noise of a series was drawn when it was opened: what a plan caps, it keeps or not."""
+    if plan.advantage is not None and not made.advantage <= plan.advantage:
+        raise PlanError(
+            f"The plan caps the attacker's advantage at {plan.advantage:g}, and the series was "
+            f"opened with noise that allows {above(made.advantage)}: leave out advantage, or open "
+            "another series."
+        )
+    return made
 
 
 def needed(plan: Plan | str | PathLike[str], *, checks: bool = False) -> int:
@@ -129,7 +141,7 @@ def series_mechanism(plan: Plan, series: OpenSeries, *, checks: bool) -> Mechani
         )
     draws = tuple(Draw(0, batch) for batch in in_batches(range(len(entries)), law.dimension))
     mu = math.sqrt(series.questions) / law.std
-    return Mechanism(
+    made = Mechanism(
         blocks=asked,
         entries=entries,
         laws=(SampledLaw(law, -(-series.questions // law.dimension), "kept draw", changes),),
@@ -142,6 +154,7 @@ def series_mechanism(plan: Plan, series: OpenSeries, *, checks: bool) -> Mechani
         plan_hash=plan.hash,
         series=series.questions,
     )
+    return _check_cap(plan, made)
 
 
 def released(

@@ -80,7 +80,10 @@ export class Controls {
   arrange() {
     const field = (name) => this.form.querySelector(`[data-field=${name}]`);
     for (const name of ["epsilon", "sigma"]) field(name).hidden = this.state.by !== name;
+    const isLength = this.state.changes === "euclidean";
     field("changes").hidden = !isBatch(this.state);
+    field("touched").hidden = !isBatch(this.state) || isLength;
+    field("length").hidden = !isBatch(this.state) || !isLength;
     for (const slider of this.form.querySelectorAll("[data-slider]")) {
       const name = slider.dataset.slider;
       const values = grid(name, this.state);

@@ -1,8 +1,9 @@
 // The whole state of the page is in the address, after the #: it can be sent to a colleague and never reaches a server's log.
 
-export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes"];
+export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes", "touched", "length"];
 export const START = {
   by: "epsilon", epsilon: "1", sigma: "8", delta: "1e-6", answers: "10", asked: "together", sensitivity: "1", domain: "integer", changes: "box",
+  touched: "", length: "1",
   value: "1204", unit: "patients", scale: "linear", a: "", b: "",
 };
 const LONGEST = 120;
@@ -39,12 +40,25 @@ export function pinned(state) {
   return FIELDS.map((name) => state[name].trim()).join("~");
 }
 
-/** The inverse; addresses of earlier versions do not say what one person can change. */
+/** The inverse; addresses of earlier versions do not say what one person can change, or not all of it. */
 export function unpinned(word) {
   const values = word.split("~");
-  if (values.length === FIELDS.length - 1) values.push(START.changes);
-  if (values.length !== FIELDS.length) return null;
+  if (values.length < FIELDS.indexOf("changes") || values.length > FIELDS.length) return null;
+  for (const name of FIELDS.slice(values.length)) values.push(START[name]);
   return Object.fromEntries(FIELDS.map((name, index) => [name, values[index]]));
+}
+
+/** How many answers one person can change, "" for all of them; a length says nothing of it. */
+function touched(fields) {
+  const said = String(fields.touched ?? "").trim();
+  return fields.changes === "euclidean" || said === "" || Number(said) >= Number(fields.answers) ? "" : String(Number(said));
+}
+
+/** Whether both let one person change the same; one answer by itself moves up or down. */
+function isSameSpace(setting, wanted) {
+  if (!isBatch(wanted)) return true;
+  const isSameLength = wanted.changes !== "euclidean" || Number(setting.length) === Number(wanted.length);
+  return setting.changes === wanted.changes && touched(setting) === touched(wanted) && isSameLength;
 }
 
 /** Whether `setting`, as an answer carries it, is the one that `asked`, a query, asks for. */
@@ -56,7 +70,7 @@ export function isSetting(setting, asked) {
     setting.by === wanted.by &&
     setting.domain === wanted.domain &&
     (setting.asked === wanted.asked || Number(wanted.answers) === 1) && // one answer is together and apart
-    (setting.changes === wanted.changes || !isBatch(wanted)) &&
+    isSameSpace(setting, wanted) &&
     [wanted.by, "delta", "answers", "sensitivity"].every(isSame)
   );
 }

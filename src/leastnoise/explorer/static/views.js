@@ -53,6 +53,7 @@ export function blank(state) {
   at("figure-width").textContent = "± …";
   for (const name of ["accuracy", "mini-value", "mini-epsilon", "code-python", "code-command", "code-plan", ...KEPT]) at(name).textContent = "";
   for (const name of ["epsilon", "sigma", "ratio", "guess"]) at(`tile-${name}`).textContent = "…";
+  at("tile-guesses").textContent = "";
   for (const name of ["bars", "sentences", "proof"]) at(name).replaceChildren();
   for (const name of ["kept-laws", "law", "curve", "numbers", "rivals"]) clearChart(at(name));
   at("kept").hidden = !isOneByOne(state);
@@ -112,6 +113,7 @@ export function showDesign(state, answer) {
   at("tile-ratio").textContent = ratio ? `${(isMore ? 1 / ratio : ratio).toFixed(2)} ×` : UNKNOWN;
   at("ratio-name").textContent = `${isMore ? "more" : "less"} variance than Gaussian noise with the same guarantee`;
   at("tile-guess").textContent = guessText(answer.guess);
+  at("tile-guesses").textContent = answer.allowed_guess ? `Gaussian noise ${(100 * answer.gaussian_guess).toFixed(1)} %, allowed ${guessText(answer.allowed_guess).slice(2)}` : "";
   at("sentences").replaceChildren(...answer.sentences.map((sentence) => element("li", {}, sentence)));
   showRivals(answer);
   showProof(answer);
@@ -264,7 +266,7 @@ export function showCompare(answer, pins, unpin) {
     ["δ", (one) => short(one.delta)],
     ["answers", (one) => `${one.answers.toLocaleString("en-US")}${one.answers > 1 ? (one.together ? ", together" : ", one by one") : ""}`],
     ["sensitivity", (one) => short(one.sensitivity)],
-    ["one person moves them", (one) => (one.one_way ? "all one way" : "each up or down")],
+    ["one person moves them", (one) => one.moves],
     ["answers are", (one) => (one.domain === "integer" ? "whole numbers" : "real numbers")],
     ["σ", (one) => short(one.std, 4), (one) => -one.std],
     ["± at 95 %", (one) => halfWidthText(one.half_width, one.domain === "integer"), (one) => -one.half_width],

@@ -104,6 +104,13 @@ class NoiseLayout:
             return epsilon, delta
         return epsilon - self.check_uses * self.check_epsilon(epsilon), (1.0 - CHECKS) * delta
 
+    def left_of_cap(self, epsilon: float, cap: float | None) -> float | None:
+        """What the checks leave of a cap on the advantage. Advantages add up, and that of noise of
+        a pure ε is at most tanh(ε/2)."""
+        if cap is None or not self.checks:
+            return cap
+        return max(cap - self.check_uses * math.tanh(0.5 * self.check_epsilon(epsilon)), 0.5 * cap)
+
 
 def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""

@@ -450,7 +450,7 @@ def _designed(
     plan = found.plan
     possible = layouts_of(measured_blocks)
     try:
-        layout, laws, alternatives = best(possible, plan.epsilon, plan.delta or 0.0)
+        layout, laws, alternatives = best(possible, plan.epsilon, plan.delta or 0.0, plan.advantage)
     except DesignError:
         return None
     stds = stds_of(layout, laws)

@@ -13,11 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from leastnoise.accountant.attacker import (
+    Attacker,
+    allowed_advantage,
+    attacker_of,
+    promised,
+)
 from leastnoise.errors import AccountingError, DesignError, PlanError
 from leastnoise.laws import classic
 from leastnoise.laws.correlated import gaussian_reach
@@ -38,6 +44,8 @@ from leastnoise.releases.noise.search import (
     SampledLaw,
     ScaledLaws,
     best,
+    composed_advantage,
+    composed_curve,
     composed_epsilon,
     gaussian_epsilon,
     gaussian_mu,
@@ -91,7 +99,7 @@ class Mechanism:
     Guarantees: releasing every entry, divided by its sensitivity and scale, with the noise of its
     draw is
     (`epsilon`, `delta`)-differentially private for the plan's unit and relation; `epsilon` is the
-    judge's bound for the laws that are sampled, at most the plan's.
+    judge's bound for the laws that are sampled, at most the plan's; and so is `advantage`.
     """
 
     blocks: tuple[Block, ...]
@@ -120,6 +128,25 @@ class Mechanism:
     def spends(self) -> tuple[Spend, ...]:
         """What the ledger is charged."""
         return tuple(Spend(law.noise, 1.0, law.uses, law.changes) for law in self.laws)
+
+    @cached_property
+    def advantage(self) -> float:
+        """The attacker's advantage over all draws together, an upper bound: true positives less
+        false positives of the best test whether one given person is in the table."""
+        try:
+            return composed_advantage(self.laws)
+        except AccountingError:
+            return allowed_advantage(self.epsilon, self.delta)
+
+    @cached_property
+    def attacker(self) -> Attacker:
+        """What an attacker can do who sees the release, beside Gaussian noise of the same ε and
+        δ."""
+        try:
+            found = attacker_of(composed_curve(self.laws), self.epsilon, self.delta)
+        except AccountingError:
+            found = promised(self.epsilon, self.delta)
+        return replace(found, guess=min(found.guess, 0.5 * (1.0 + self.advantage)))
 
     def std(self, entry: int) -> float:
         """Standard deviation of the noise on one entry.
@@ -189,12 +216,12 @@ def mechanism(plan: Plan) -> Mechanism:
         )
     asked = blocks(plan)
     possible = layouts(asked, blocks(plan, joint=True))
-    chosen, found, alternatives = best(possible, plan.epsilon, plan.delta)
+    chosen, found, alternatives = best(possible, plan.epsilon, plan.delta, plan.advantage)
     separate = separate_stds(chosen, found)
     strategy, tried = best_strategy(plan, asked, separate)
     if strategy is not None:
         chosen, found, alternatives = strategy.layout, strategy.laws, strategy.alternatives
-    laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta)
+    laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta, plan.advantage)
     draws = _assigned(chosen, laws)
     mu = _gaussian_loss(chosen, laws)
     return Mechanism(
@@ -243,27 +270,32 @@ def _check_laws(layout: NoiseLayout, epsilon: float, delta: float) -> list[Desig
 
 
 def _beside_checks(
-    layout: NoiseLayout, found: ScaledLaws, epsilon: float, delta: float
+    layout: NoiseLayout, found: ScaledLaws, epsilon: float, delta: float, cap: float | None
 ) -> tuple[tuple[SampledLaw, ...], float]:
     """The laws as they are sampled, with that of the checks, and the ε of their composition.
 
     1. The check's law is the one that adds less: among few laws the pure one, among very many
        losses the one whose variance is less.
-    2. What it leaves of ε goes to what is asked for, which is designed again.
+    2. What it leaves of ε, and of a cap, goes to what is asked for, which is designed again.
     """
     possible = _check_laws(layout, epsilon, delta)
     if not possible:
-        return sampled_within(found.laws, epsilon, delta)
+        return sampled_within(found.laws, epsilon, delta, cap)
     check = min(possible, key=lambda law: _cost_or_inf([*found.laws, law], delta))
-    laws, cost = sampled_within((*found.laws, check), epsilon, delta)
+    laws, cost = sampled_within((*found.laws, check), epsilon, delta, cap)
     left, share = layout.left_for_answers(epsilon, delta)
+    cap_left = layout.left_of_cap(epsilon, cap)
     for _ in range(_AGAIN):
-        if cost >= epsilon * (1.0 - 0.5 * CLOSE):
+        of_epsilon, of_cap = cost / epsilon, 0.0 if cap is None else composed_advantage(laws) / cap
+        if max(of_epsilon, of_cap) >= 1.0 - 0.5 * CLOSE:
             break
-        left += epsilon * (1.0 - 0.1 * CLOSE) - cost
+        if cap is None or cap_left is None or of_epsilon >= of_cap:
+            left += epsilon * (1.0 - 0.1 * CLOSE - of_epsilon)
+        else:
+            cap_left += cap * (1.0 - 0.1 * CLOSE - of_cap)
         try:
-            again = solve(layout.specs, left, share)
-            laws, cost = sampled_within((*again.laws, check), epsilon, delta)
+            again = solve(layout.specs, left, share, cap_left)
+            laws, cost = sampled_within((*again.laws, check), epsilon, delta, cap)
         except DesignError:  # beyond the budget after all
             break
     return laws, cost
@@ -280,9 +312,10 @@ def _cost_or_inf(laws: Sequence[DesignedLaw], delta: float) -> float:
 
 
 def sampled_within(
-    designed: Sequence[DesignedLaw], epsilon: float, delta: float
+    designed: Sequence[DesignedLaw], epsilon: float, delta: float, cap: float | None = None
 ) -> tuple[tuple[SampledLaw, ...], float]:
-    """The laws as they are sampled, and the ε of their composition."""
+    """The laws as they are sampled, and the ε of their composition; a cap on its advantage is kept
+    too."""
     cost = math.inf
     for attempt in range(_WIDENINGS):
         # A closed form gets a lattice, which costs a little: it is widened until the judge agrees.
@@ -292,8 +325,13 @@ def sampled_within(
             for law in designed
         )
         cost = composed_epsilon(laws, delta)
-        if cost <= epsilon:
+        if cost <= epsilon and (cap is None or composed_advantage(laws) <= cap):
             return laws, cost
+    if cost <= epsilon:
+        raise DesignError(
+            f"The law with integer weights leaves an attacker an advantage of "
+            f"{composed_advantage(laws):.9g}, more than the {cap:g} allowed."
+        )
     raise DesignError(
         f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} "
         "allowed."

@@ -5,6 +5,10 @@
 2. One law alone is designed for the ε that is left. Several have a common scale: the least at which
    the losses of all of them, composed, are within the budget.
 3. The least noise wins.
+4. Where a plan caps the attacker's advantage and the winner is beyond it, other kinds of laws
+   compete (`bodies`): the least scale at which ε and the cap both hold, by certified bounds on the
+   composed loss. Both bounds fall in the scale, so a kind that misses one of them at the least
+   scale found so far is left after one look.
 """
 
 from __future__ import annotations
@@ -15,7 +19,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import ndtri
 
+from leastnoise.accountant.attacker import FEW_POINTS, advantage_of
+from leastnoise.accountant.curve import PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.artefact.exact import exact
 from leastnoise.changes import BOX, Changes
@@ -35,6 +42,7 @@ from leastnoise.laws.correlated import (
     shared,
 )
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.releases.noise.bodies import Kind, kinds
 from leastnoise.releases.noise.layout import APART, LARGEST, SMALLEST, LawSpec, NoiseLayout
 
 _WORTH_FRACTIONS = 0.01  # of the noise on whole numbers, for which they get noise of the real line
@@ -44,6 +52,8 @@ ROUNDING = 2e-6  # share of ε kept for rounding the law to integer weights
 _ROUNDS = 14
 _SHORTLIST = 1.06
 _SHARES = (0.9, 0.2)  # of δ, that several laws are designed for together; the better one is taken
+_CAP_CLOSE = 1e-4  # of the nearer limit, to which the scale under a cap is found
+_GAIN = 1.0 - 1e-3  # of the least scale: a kind of law that needs more is not looked for
 _FAILURES = (LeastNoiseError, ArithmeticError, np.linalg.LinAlgError)  # of a design
 
 
@@ -114,6 +124,17 @@ def composed_epsilon(laws: Sequence[DesignedLaw | SampledLaw], delta: float) -> 
     return _composed([(law.noise, law.uses, law.changes) for law in laws]).epsilon(delta)
 
 
+def composed_advantage(laws: Sequence[DesignedLaw | SampledLaw]) -> float:
+    """The attacker's advantage over all uses of laws, an upper bound."""
+    return advantage_of(_composed([(law.noise, law.uses, law.changes) for law in laws]))
+
+
+def composed_curve(laws: Sequence[DesignedLaw | SampledLaw]) -> PrivacyCurve:
+    """The privacy curve of all uses of laws, at a few nodes."""
+    together = _composed([(law.noise, law.uses, law.changes) for law in laws])
+    return together.curve(points=FEW_POINTS)
+
+
 def _composed(laws: Sequence[tuple[Noise, int, Changes]]) -> PrivacyLoss:
     first, *others = (PrivacyLoss.of(noise, 1.0, space).compose(n) for noise, n, space in laws)
     for loss in others:
@@ -125,13 +146,19 @@ def _composed(laws: Sequence[tuple[Noise, int, Changes]]) -> PrivacyLoss:
 
 
 def best(
-    layouts: Sequence[NoiseLayout], epsilon: float, delta: float
+    layouts: Sequence[NoiseLayout], epsilon: float, delta: float, cap: float | None = None
 ) -> tuple[NoiseLayout, ScaledLaws, dict[str, float]]:
     """The layout of least noise, its laws, and the noise of the others relative to it."""
+    left = {
+        layout.name: (
+            *layout.left_for_answers(epsilon, delta),
+            layout.left_of_cap(epsilon, cap),
+        )
+        for layout in layouts
+    }
     if len(layouts) == 1:
-        return layouts[0], solve(layouts[0].specs, *layouts[0].left_for_answers(epsilon, delta)), {}
-    left = {layout.name: layout.left_for_answers(epsilon, delta) for layout in layouts}
-    scales = {layout.name: _estimate(layout.specs, *left[layout.name]) for layout in layouts}
+        return layouts[0], solve(layouts[0].specs, *left[layouts[0].name]), {}
+    scales = {layout.name: _estimate(layout.specs, *left[layout.name][:2]) for layout in layouts}
     by_estimate = sorted(layouts, key=lambda layout: scales[layout.name])
     solved = _shortlisted(by_estimate, left, scales)
     specs = {layout.name: layout.specs for layout in layouts}
@@ -156,12 +183,13 @@ def _needed(specs: Sequence[LawSpec], found: ScaledLaws) -> float:
 
 def _shortlisted(
     by_estimate: Sequence[NoiseLayout],
-    left: dict[str, tuple[float, float]],
+    left: dict[str, tuple[float, float, float | None]],
     scales: dict[str, float],
 ) -> dict[str, ScaledLaws]:
     """The laws of the layouts that may be the best, designed in full: those near the least
-    estimate, or else the first that can be designed."""
-    most = _SHORTLIST * min(scales.values())
+    estimate, or else the first that can be designed; all where a cap says more than ε does."""
+    is_capped = any(cap is not None for *_, cap in left.values())
+    most = math.inf if is_capped else _SHORTLIST * min(scales.values())
     solved: dict[str, ScaledLaws] = {}
     failure = "no law was tried"
     for layout in by_estimate:
@@ -251,14 +279,19 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return 1.0 / (ends[1] if sigma is None else sigma)
 
 
-def gaussian_scale(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
+def gaussian_scale(
+    specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float | None = None
+) -> float:
     """The scale that the best Gaussian noise would need, +inf where the fixed sigmas leave it
-    nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·reach/σ²."""
+    nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·reach/σ². Its
+    advantage is 2Φ(μ/2) − 1."""
     seen = [spec.uses * _reach(spec) for spec in specs]
     each = list(zip(seen, specs, strict=True))
     spent = sum(uses / spec.fixed**2 for uses, spec in each if spec.fixed is not None)
     wanted = sum(uses / spec.factor**2 for uses, spec in each if spec.fixed is None)
     allowed = gaussian_mu(epsilon, delta) ** 2
+    if cap is not None:
+        allowed = min(allowed, 4.0 * float(ndtri(0.5 * (1.0 + cap))) ** 2)
     if wanted == 0.0:
         return math.sqrt(spent / allowed)
     return math.sqrt(wanted / (allowed - spent)) if spent < allowed else math.inf
@@ -272,7 +305,17 @@ def _reach(spec: LawSpec) -> float:
 # Which scale
 
 
-def solve(specs: Sequence[LawSpec], epsilon: float, delta: float) -> ScaledLaws:
+def solve(
+    specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float | None = None
+) -> ScaledLaws:
+    """The laws of least common scale within the budget, and within a cap on the advantage."""
+    found = _within_budget(specs, epsilon, delta)
+    if cap is None or composed_advantage(found.laws) <= cap * (1.0 - ROUNDING):
+        return found
+    return _within_cap(specs, epsilon * (1.0 - ROUNDING), delta, cap * (1.0 - ROUNDING))
+
+
+def _within_budget(specs: Sequence[LawSpec], epsilon: float, delta: float) -> ScaledLaws:
     """The laws of least common scale within the budget.
 
     1. One law alone may spend all of δ by ending early: it is designed for ε.
@@ -306,9 +349,71 @@ def _less_noise(one: ScaledLaws | None, other: ScaledLaws | None) -> ScaledLaws 
     return other if other.scale < one.scale else one
 
 
-def _all_gaussian(specs: Sequence[LawSpec], epsilon: float, delta: float) -> ScaledLaws | None:
+@dataclass(frozen=True)
+class _WithinLimits:
+    """Laws of a common scale; `epsilon` is the share of the nearer limit that they use, which is
+    what a scale is searched by."""
+
+    laws: ScaledLaws
+    epsilon: float
+
+
+def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float) -> ScaledLaws:
+    """The laws of least common scale that keep ε and the cap, of all kinds."""
+    found = _all_gaussian(specs, epsilon, delta, cap)
+    for kind in kinds(specs):
+        found = _less_noise(found, _of_kind(kind, specs, (epsilon, delta, cap), found))
+    if found is None:
+        raise DesignError(
+            f"No noise within reach leaves an attacker an advantage of {cap:.6g} only: declare "
+            "larger sigmas, or a larger advantage."
+        )
+    return found
+
+
+def _of_kind(
+    kind: Kind,
+    specs: Sequence[LawSpec],
+    limits: tuple[float, float, float],
+    least: ScaledLaws | None,
+) -> ScaledLaws | None:
+    """The least scale at which laws of one kind keep ε and the cap; None where that is no less than
+    what was found before, or where there are no such laws."""
+    epsilon, delta, cap = limits
+
+    def laws_at(scale: float, _: _WithinLimits | None = None) -> _WithinLimits:
+        made = [kind(spec, spec.sigma(scale)) for spec in specs]
+        part = delta / len(specs)
+        laws = [DesignedLaw(*one[:3], part, one.changes) for one in made]
+        together = _composed([(law.noise, law.uses, law.changes) for law in laws])
+        cost = together.epsilon(delta)
+        share = max(cost / epsilon, advantage_of(together) / cap)
+        return _WithinLimits(ScaledLaws(scale, tuple(laws), cost), share)
+
+    factors = [spec.factor for spec in specs if spec.fixed is None]
+    try:
+        if not factors:
+            only = laws_at(1.0)
+            return only.laws if only.epsilon <= 1.0 and least is None else None
+        low, high = SMALLEST / max(factors), LARGEST / min(factors)
+        if least is not None:
+            high = min(high, _GAIN * least.scale)
+        first = laws_at(high)
+        if first.epsilon > 1.0 or low >= high:
+            return None
+        law = calibrate(
+            laws_at, 1.0, (low, high), start=high, tolerance=_CAP_CLOSE, begun=first
+        ).law
+    except _FAILURES:
+        return None
+    return law.laws if law.epsilon <= 1.0 else None
+
+
+def _all_gaussian(
+    specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float | None = None
+) -> ScaledLaws | None:
     """The best Gaussian noise, which no release may be worse than; None if sigmas are fixed."""
-    scale = gaussian_scale(specs, epsilon, delta)
+    scale = gaussian_scale(specs, epsilon, delta, cap)
     if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
         return None
     found = _judged(scale, [_gaussian(spec, spec.sigma(scale), delta) for spec in specs], delta)

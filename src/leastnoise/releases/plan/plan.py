@@ -7,6 +7,7 @@ PlanError that says what to declare:
     name = "clinic-2024"
     epsilon = 1.0
     delta = 1e-9                  # or left out: its share of the ledger's
+    advantage = 0.2               # a cap on the attacker's advantage too; may be left out
     relation = "add/remove"       # neighbouring tables differ in one person's rows;
                                   # "replace": those rows are others
     person = "patient_id"         # or one_row_per_person = true
@@ -97,6 +98,9 @@ class Plan:
         about: What the report says of curator and purpose: title, curator, description, ….
         person_is: In words what a person is ("a patient", "a household"): the ledger holds all
             plans of a data set to it, as to `person` and `relation`.
+        advantage: A cap beside ε, in (0, 1), on the attacker's advantage: from even odds they guess
+            right at most (1 + advantage)/2 of the time whether one given person is in the table.
+            None: (ε, δ) is all that is promised.
         goal: What is made small where a table is published with its margins: "mean", the mean of
             the variances of its statistics, or "largest", the largest of them.
         where: Which rows count at all, as a formula such as "admitted >= 2025-01-01"; see
@@ -140,6 +144,7 @@ class Plan:
     where: str = ""
     columns: tuple[Reading, ...] = ()
     derive: Mapping[str, str] = field(default_factory=dict)
+    advantage: float | None = None
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -159,6 +164,8 @@ class Plan:
             raise InvalidParameterError("epsilon", self.epsilon, expected)
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
+        if self.advantage is not None:
+            object.__setattr__(self, "advantage", open_unit("advantage", self.advantage))
         positive_integer("max_rows", self.max_rows)
         plain_text("salt", self.salt, MOST_TEXT, empty=True)
         self._check_statistics()
@@ -359,6 +366,8 @@ class Plan:
             del plain["person_is"]
         if self.goal == "mean":
             del plain["goal"]
+        if self.advantage is None:
+            del plain["advantage"]
         return {
             **plain,
             "postprocess": list(self.postprocess),

@@ -6,6 +6,7 @@ import math
 from itertools import product
 from typing import Any
 
+from leastnoise.accountant.attacker import about, per_cent
 from leastnoise.laws.base import Noise
 from leastnoise.releases.estimates.row import CHECKS
 from leastnoise.releases.estimates.shares import share
@@ -16,7 +17,7 @@ from leastnoise.releases.noise.sensitivity import Block, bounded_columns
 from leastnoise.releases.plan.keys import OTHER, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import ReleaseRecord
-from leastnoise.text.numbers import above
+from leastnoise.text.numbers import above, below
 
 _LAYOUTS = {
     "joint": "one joint draw for all answers",
@@ -58,7 +59,52 @@ def guarantee(release: ReleaseRecord) -> dict[str, Any]:
         "covers": covers(release),
         "entropy": release.entropy,
         "in_words": in_words(release),
+        "attacker": attacker(release),
     }
+
+
+def attacker(release: ReleaseRecord) -> dict[str, Any] | None:
+    """What somebody who sees the release can guess about one person, as data; None where nothing is
+    guaranteed."""
+    if not release.is_private:
+        return None
+    found = release.mechanism.attacker
+    return {
+        "advantage": release.mechanism.advantage,
+        "advantage_allowed": release.plan.advantage,
+        "right_guesses": found.guess,
+        "right_guesses_allowed": _allowed_guesses(release),
+        "right_guesses_with_gaussian_noise": found.gaussian_guess,
+        "in_words": attacker_in_words(release),
+    }
+
+
+def _allowed_guesses(release: ReleaseRecord) -> float:
+    """The right guesses that the promise allows: by (ε, δ), and by a cap."""
+    by_epsilon, cap = release.mechanism.attacker.allowed, release.plan.advantage
+    return by_epsilon if cap is None else min(by_epsilon, 0.5 * (1.0 + cap))
+
+
+def attacker_in_words(release: ReleaseRecord) -> str:
+    """What somebody who sees the release can guess about one person; "" where nothing is
+    guaranteed."""
+    if not release.is_private:
+        return ""
+    made, is_series = release.mechanism, bool(release.mechanism.series)
+    other = "without one given person"
+    if release.plan.relation == "replace":
+        other = "with another person in the place of one given person"
+    cap, promise = release.plan.advantage, "the promised ε and δ allow"
+    if cap is not None:
+        promise = f"the plan, which caps the advantage at {below(cap, 6)}, allows"
+    larger = f"{made.gaussian_factor:.3g} times as large"
+    return (
+        "Someone who knows all the rest of the table, starts from even odds and must say whether "
+        f"{'these answers were' if is_series else 'this release was'} published, or the same made "
+        f"{other}, is right at most {per_cent(made.attacker.guess)} of the time instead of 50 % "
+        f"({promise} {per_cent(_allowed_guesses(release))}; with Gaussian noise of the same ε and "
+        f"δ, {larger}, it is {about(made.attacker.gaussian_guess)})."
+    )
 
 
 def covers(release: ReleaseRecord) -> str:

@@ -9,13 +9,16 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from leastnoise.accountant.attacker import guesses, per_cent
 from leastnoise.releases.estimates.row import CHECKS, ReleasedRow
 from leastnoise.releases.estimates.shares import share
 from leastnoise.releases.noise.sensitivity import bounded_columns
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
-from leastnoise.releases.record import ReleaseRecord
+from leastnoise.releases.record import ReleaseRecord, Standing
 from leastnoise.releases.report.guarantee import (
+    attacker,
+    attacker_in_words,
     guarantee,
     in_words,
     intervals_in_words,
@@ -61,10 +64,11 @@ def html_report(release: ReleaseRecord) -> str:
 {_fact("except with probability δ", _power(release.delta))}
 {_so_far(release)}
 {_fact("Noise, if it were Gaussian", f"{made.gaussian_factor:.3g} ×")}
-</dl>
+{_guesses(release)}</dl>
 <h2>What is guaranteed</h2>
 <p>{escape(in_words(release))}</p>
-<p>Protected is {escape(unit(plan))}. Neighbouring tables: {escape(plan.relation)} one person.
+{_attacker(release)}<p>Protected is {escape(unit(plan))}.
+Neighbouring tables: {escape(plan.relation)} one person.
 This covers {escape(guarantee(release)["covers"])}.</p>
 {_cautions(release)}<h2>The numbers</h2>{labelled}
 <div class="scroll">{_table(release)}</div>
@@ -87,6 +91,19 @@ def _fact(what: str, number: str) -> str:
     return f"<div><dt>{what}</dt><dd>{number}</dd></div>"
 
 
+def _guesses(release: ReleaseRecord) -> str:
+    """The right guesses of somebody who starts from even odds."""
+    found = attacker(release)
+    if found is None:
+        return ""
+    return _fact("Right guesses, at most", per_cent(found["right_guesses"])) + "\n"
+
+
+def _attacker(release: ReleaseRecord) -> str:
+    said = attacker_in_words(release)
+    return f"<p>{escape(said)}</p>\n" if said else ""
+
+
 def _so_far(release: ReleaseRecord) -> str:
     """The cost of all releases, where a ledger adds them up."""
     at = release.standing
@@ -105,9 +122,20 @@ def _ledger(release: ReleaseRecord) -> str:
     return (
         f"<h2>The ledger</h2>\n<p>Entry {release.entry}, data set {escape(at.dataset)}. All "
         f"releases so far ({at.releases}) have spent ε = {above(at.spent)} of "
-        f"{below(at.epsilon, 6)}, at δ = {_power(at.delta)}. The head of the ledger after this "
-        f"release is <code>{at.head}</code>: an owner who changes an older entry cannot arrive at "
-        "it again.</p>\n"
+        f"{below(at.epsilon, 6)}, at δ = {_power(at.delta)}{_cap_used(at)}. The head of the "
+        f"ledger after this release is <code>{at.head}</code>: an owner who changes an older entry "
+        "cannot arrive at it again.</p>\n"
+    )
+
+
+def _cap_used(at: Standing) -> str:
+    """What all releases together have used of a cap on the attacker's advantage."""
+    if at.advantage is None or at.advantage_used is None:
+        return ""
+    return (
+        f", and an attacker's advantage of {above(at.advantage_used)} of "
+        f"{below(at.advantage, 6)}: from even odds at most {guesses(at.advantage_used)} right "
+        f"guesses, of {guesses(at.advantage)} allowed"
     )
 
 
