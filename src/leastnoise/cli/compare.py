@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from leastnoise.cli.changes import check_fitted, condition, space_options, stated_changes
+from leastnoise.cli.changes import condition, space_options, stated_changes
 from leastnoise.cli.group import main
 from leastnoise.cli.options import domain, json_option, number, plot_option, use
 from leastnoise.cli.output import drawn, print_json
@@ -42,7 +42,6 @@ def compare(
     from leastnoise.designer.compare import compare as rows_for
 
     space = stated_changes(changes, radius, touched, request["batch"]) or EVERY_CHANGE
-    check_fitted(radius, changes, request["domain"])
     rows = rows_for(**request, changes=space)
     sigma, delta = request["sigma"], request["delta"]
     if plot is not None:

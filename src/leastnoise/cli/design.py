@@ -74,7 +74,7 @@ def design(
 
     not_both_on_stdout(out, as_json)
     space = stated_changes(changes, radius, touched, request["batch"])
-    check_fitted(radius, changes, request["domain"], request["objective"])
+    check_fitted(radius, changes, request["objective"])
     space = with_ranges(space, ranges, request["batch"])
     best = make(**request, changes=space, weights=stated_weights(weights))
     certified = None if out is None else _write_artefact(best, out)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from leastnoise.changes import Box, Changes, OneSided
+from leastnoise.changes import Box, Changes, Euclidean, OneSided
 from leastnoise.cost import Cost
 from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
 from leastnoise.designer.lattice_law import certified
@@ -124,16 +124,22 @@ def design(
 def _as_design(asked: Request, best: Fitted) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
     request, found, sigma = best.fit.request, best.law, best.sigma / best.fit.spread
-    loss = request.loss(found.noise).compose(request.compositions * found.uses)
+    is_length = isinstance(asked.changes, Euclidean)
+    loss = (
+        (asked if is_length else request)
+        .loss(found.noise)
+        .compose(request.compositions * found.uses)
+    )
     bounds = loss.epsilon_bounds(request.delta)
     optimum = None if found.on_lattice is None else certified(found.on_lattice.optimum)
     lattice = None if optimum is None else discretisation_cost(optimum)
     rivals = sorted(best.needed.items(), key=lambda item: item[1])
-    is_scaled = request.changes != asked.changes or best.fit.spread != 1.0
+    is_scaled = not is_length and (request.changes != asked.changes or best.fit.spread != 1.0)
     return Design(
         noise=found.noise,
         epsilon=bounds.upper,
-        epsilon_lower=bounds.lower,
+        # a vector of that length moves no two answers by all of it
+        epsilon_lower=0.0 if is_length and found.uses > 1 else bounds.lower,
         delta=request.delta,
         sigma=best.sigma,
         sensitivity=asked.sensitivity,

@@ -15,7 +15,7 @@ from leastnoise.artefact.artefact import Artefact, certify
 from leastnoise.artefact.exact import as_drawn
 from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.designer.lattice_law import LatticeLaw
-from leastnoise.designer.request import Objective
+from leastnoise.designer.request import Objective, reach
 from leastnoise.errors import UnsupportedError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
@@ -198,7 +198,14 @@ class Design:
             return judged
         # ranges of both signs are those of a person who is added or removed
         has_ranges = isinstance(judged, OneSided) and judged.ranges is not None
-        return OneSided(ranges=((-1.0, 1.0),) * noise.dimension) if has_ranges else BOX
+        both_ways = OneSided(ranges=((-1.0, 1.0),) * noise.dimension)
+        return both_ways if has_ranges else judged.of_a_part()
+
+    @property
+    def reach(self) -> float:
+        """How far one person moves any one answer at most, in its units: the largest sensitivity,
+        or where only the length of all changes is known, that length."""
+        return reach(self.sensitivity, self.changes, self.noise.domain)
 
     @property
     def scales(self) -> tuple[float, ...]:
@@ -244,7 +251,7 @@ class Design:
             UnsupportedError: the best law is the sphere, which needs no lattice, or another that is
                 not one of shells.
         """
-        law = lattice_form(self.noise, self.sensitivity)
+        law = lattice_form(self.noise, self.reach)
         if not isinstance(law, LatticeNoise):
             raise UnsupportedError(
                 "The best law here is not one of shells on a lattice: draw from "
@@ -349,7 +356,8 @@ def artefact_of(design: Design) -> Artefact:
     Guarantees: the stated ε is the judge's for the law in the file, over the design's whole use.
     """
     delta, s, uses = design.delta, design.sensitivity, design.uses
-    law = as_drawn(lattice_form(design.noise, s), delta=delta, sensitivity=s, compositions=uses)
+    form, far = lattice_form(design.noise, design.reach), design.reach
+    law = as_drawn(form, delta=delta, sensitivity=far, compositions=uses)
     stated = ("sigma", "batch", "touched", "compositions", "objective")
     problem, rivals = {name: getattr(design, name) for name in stated}, dict(design.rivals)
     if design.factors is not None:  # the law is for answers that are divided by these

@@ -8,11 +8,11 @@ from functools import cache
 
 from scipy import optimize
 
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
-from leastnoise.designer.request import MOST_OF_A_NORM, Request
+from leastnoise.designer.request import MOST_OF_A_NORM, Request, is_in_box
 from leastnoise.designer.result import FoundLaw, Way
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.lattice.bodies.base import Body
@@ -130,8 +130,8 @@ def known_laws(
 ) -> list[KnownLaw]:
     """(name, builder from a standard deviation, draws of one release that one person can influence)
     of every known law; `delta` is that of one release alone, to which the cut cube is fitted."""
-    if changes.ranges_of(batch) is None:
-        return _of_length(sensitivity, batch, domain)
+    if not is_in_box(changes):
+        return _of_length(sensitivity, batch)
     s, single = sensitivity, changes.touched_of(batch)
     kind, is_whole = ("discrete ", True) if domain == "integer" else ("", False)
     line: list[KnownLaw] = [
@@ -143,6 +143,8 @@ def known_laws(
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
+        if isinstance(changes, Euclidean) and not is_whole:
+            line[0] = ("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1)
         if delta is not None and changes.has_corner(batch) and not changes.is_one_sided:
             line.append(("cut cube", _cut_cube(s, batch, domain, delta), 1))
         if changes.is_one_sided:
@@ -187,12 +189,8 @@ def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[K
     return found
 
 
-def _of_length(s: float, batch: int, domain: Domain) -> list[KnownLaw]:
-    """Known laws for changes of a bounded length: rounding to whole numbers would add √d to it."""
-    if domain == "integer":
-        return []
-    if batch == 1:
-        return [("Gaussian", classic.gaussian, 1), ("Laplace", classic.laplace, 1)]
+def _of_length(s: float, batch: int) -> list[KnownLaw]:
+    """Known laws for several changes of a bounded length, which may be more than a sensitivity."""
     return [
         ("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1),
         ("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1),
