@@ -22,7 +22,7 @@ from leastnoise.laws.classic import lattice_form
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.text.html import bars_svg, facts, side_by_side
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted, exact_above
 
 OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
@@ -263,11 +263,11 @@ class Design:
         """The design in words and numbers, for people."""
         answers = f"{self.batch} answers at once" if self.batch > 1 else "one answer at a time"
         lines = [
-            f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), "
-            f"sensitivity {below(self.sensitivity, 6)}",
+            f"{self.origin} {self.noise.domain} noise, {answers}, "
+            f"{counted(self.compositions, 'release')}, sensitivity {below(self.sensitivity, 6)}",
             f"  body        {self.reason}",
-            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)} "
-            f"(exact value above {below(self.epsilon_lower, 6)})",
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)}"
+            f"{exact_above(self.epsilon_lower)}",
             *(
                 []
                 if self.changes == BOX
@@ -320,9 +320,10 @@ class Design:
         rows = {
             "noise": f"{self.origin}, {noise.domain}, {draws}",
             "guarantee": f"ε = {above(self.epsilon, 6)} at δ = {above(self.delta, 6)}",
-            "exact ε above": below(self.epsilon_lower, 6),
+            **({"exact ε above": below(self.epsilon_lower, 6)} if self.epsilon_lower > 0.0 else {}),
             **self._spread,
-            "use": f"{self.compositions} release(s) of {self.batch} answer(s), sensitivity {span}",
+            "use": f"{counted(self.compositions, 'release')} of {counted(self.batch, 'answer')}, "
+            f"sensitivity {span}",
         }
         if self.changes != BOX:  # a condition of the guarantee
             rows["condition"] = self.changes.condition(self.batch)

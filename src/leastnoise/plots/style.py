@@ -15,7 +15,7 @@ from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.writing import write_whole
 from leastnoise.optional import required
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted
 
 SUFFIXES = (".png", ".svg", ".pdf")
 OURS, PUBLISHED = "our design", "published method (Alg. 3)"
@@ -189,11 +189,6 @@ def power_of_ten(value: float) -> str:
     if value != float(f"1e{exponent}"):
         return above(value, 6)
     return "10" + "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(exponent))
-
-
-def counted(n: int, word: str) -> str:
-    """1 release, 2 releases."""
-    return f"{n:,} {word}" + ("" if n == 1 else "s")
 
 
 def use_in_words(compositions: int, batch: int, sensitivity: float) -> str:
