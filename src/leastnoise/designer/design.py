@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from leastnoise.accountant.bounds import Bounds
 from leastnoise.changes import Box, Changes, Euclidean, OneSided
 from leastnoise.cost import Cost
 from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
@@ -124,22 +125,15 @@ def design(
 def _as_design(asked: Request, best: Fitted) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
     request, found, sigma = best.fit.request, best.law, best.sigma / best.fit.spread
-    is_length = isinstance(asked.changes, Euclidean)
-    loss = (
-        (asked if is_length else request)
-        .loss(found.noise)
-        .compose(request.compositions * found.uses)
-    )
-    bounds = loss.epsilon_bounds(request.delta)
+    bounds = _bounds(asked, best)
     optimum = None if found.on_lattice is None else certified(found.on_lattice.optimum)
     lattice = None if optimum is None else discretisation_cost(optimum)
     rivals = sorted(best.needed.items(), key=lambda item: item[1])
-    is_scaled = not is_length and (request.changes != asked.changes or best.fit.spread != 1.0)
+    is_scaled = _is_scaled(asked, best)
     return Design(
         noise=found.noise,
         epsilon=bounds.upper,
-        # a vector of that length moves no two answers by all of it
-        epsilon_lower=0.0 if is_length and found.uses > 1 else bounds.lower,
+        epsilon_lower=bounds.lower,
         delta=request.delta,
         sigma=best.sigma,
         sensitivity=asked.sensitivity,
@@ -164,6 +158,24 @@ def _as_design(asked: Request, best: Fitted) -> Design:
         factors=best.fit.factors if is_scaled else None,
         judged_for=_told(asked.changes, request.changes, asked.batch) if is_scaled else None,
     )
+
+
+def _bounds(asked: Request, best: Fitted) -> Bounds:
+    """ε of the whole use, as it was asked for; a length of changes is not scaled (`of_length`)."""
+    request, found = best.fit.request, best.law
+    is_length = isinstance(asked.changes, Euclidean)
+    loss = (asked if is_length else request).loss(found.noise)
+    bounds = loss.compose(request.compositions * found.uses).epsilon_bounds(request.delta)
+    # a vector of that length moves no two answers by all of it
+    return Bounds(0.0, bounds.upper) if is_length and found.uses > 1 else bounds
+
+
+def _is_scaled(asked: Request, best: Fitted) -> bool:
+    """Whether the law is for answers that were divided by something, or judged for other changes
+    than those asked for."""
+    if isinstance(asked.changes, Euclidean):
+        return False
+    return best.fit.request.changes != asked.changes or best.fit.spread != 1.0
 
 
 def _told(asked: Changes, judged: Changes, answers: int) -> Changes:

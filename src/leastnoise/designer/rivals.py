@@ -135,7 +135,7 @@ def known_laws(
     s, single = sensitivity, changes.touched_of(batch)
     kind, is_whole = ("discrete ", True) if domain == "integer" else ("", False)
     line: list[KnownLaw] = [
-        (f"{kind}Gaussian", classic.discrete_gaussian if is_whole else classic.gaussian, single),
+        _gaussian(s, batch, domain, changes),
         (f"{kind}Laplace", classic.discrete_laplace if is_whole else classic.laplace, single),
         (f"{kind}Staircase", lambda sigma: _staircase(sigma, s, domain), single),
         ("Cactus", lambda sigma: _cactus(sigma, s, domain), single),
@@ -143,8 +143,6 @@ def known_laws(
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
-        if isinstance(changes, Euclidean) and not is_whole:
-            line[0] = ("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1)
         if delta is not None and changes.has_corner(batch) and not changes.is_one_sided:
             line.append(("cut cube", _cut_cube(s, batch, domain, delta), 1))
         if changes.is_one_sided:
@@ -152,6 +150,16 @@ def known_laws(
         if batch <= MOST_OF_A_NORM:
             line += _of_a_norm(s, batch, domain, changes)
     return line
+
+
+def _gaussian(s: float, batch: int, domain: Domain, changes: Changes) -> KnownLaw:
+    """Independent normal noise; one draw of it where a length of all changes is what counts."""
+    single = changes.touched_of(batch)
+    if domain == "integer":
+        return "discrete Gaussian", classic.discrete_gaussian, single
+    if batch > 1 and isinstance(changes, Euclidean):
+        return "Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1
+    return "Gaussian", classic.gaussian, single
 
 
 def _cut_cube(s: float, batch: int, domain: Domain, delta: float) -> Callable[[float], Noise]:
@@ -193,7 +201,7 @@ def _of_length(s: float, batch: int) -> list[KnownLaw]:
     """Known laws for several changes of a bounded length, which may be more than a sensitivity."""
     return [
         ("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1),
-        ("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1),
+        _gaussian(s, batch, "real", Euclidean(1.0)),
     ]
 
 

@@ -36,8 +36,8 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "correlated Gaussian": ("#0072B2", (1, 1.2), "s"),
     "lifted cube": ("#882255", (5, 1, 1, 1, 1, 1), "P"),
     "range": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
-    "count": ("#7B4EA3", (4, 1), "X"),
-    "touched": ("#7B4EA3", (2, 1), "X"),
+    "count": ("#7B4EA3", (4, 1), "*"),
+    "touched": ("#7B4EA3", (2, 1), "h"),
     "joint": ("#000000", None, "D"),
 }
 _UNKNOWN = ("#555555", None, ".")
