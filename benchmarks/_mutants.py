@@ -220,6 +220,15 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
+        "laws/lattice.py",
+        "laws/test_changes.py",
+        (
+            "steps = math.ceil(distance / exact_step(self.step))",
+            "steps = math.floor(distance / exact_step(self.step))",
+            "a length that is no whole number is rounded down",
+        ),
+    ),
+    *_in(
         "losses/cut_cube.py",
         "accountant/test_cut_cube.py",
         (
