@@ -264,7 +264,7 @@ def _status(mu: float | None, asked: Request, found: str | None) -> str:
 
 
 def _loss(asked: Request, best: Fitted) -> PrivacyLoss:
-    """That of the whole use as it was asked for; a length of changes is not scaled (`of_length`)."""
+    """That of the whole use as it was asked for; a length of changes is not scaled."""
     request, found = best.fit.request, best.law
     is_length = isinstance(asked.changes, Euclidean)
     loss = (asked if is_length else request).loss(found.noise)
