@@ -43,7 +43,9 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     for statistic, used in entries_of(plan, made):
         named = (statistic.name, statistic.kind, len(used))
         if statistic.kind not in RATIOS:
-            noise = plain_noise(statistic, used[0], made, trials)
+            # The largest of all groups, which differ in a hierarchy only.
+            alike = {trials.pattern(entries): entries for entries in used}
+            noise = max(plain_noise(statistic, one, made, trials) for one in alike.values())
             apart = _separately(made, statistic, used[0])
             found.append(Outlook(*named, *noise, of_sum=False, separate_std=apart))
             continue

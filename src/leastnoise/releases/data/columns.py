@@ -24,7 +24,7 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
     if plan.person is not None:
         _check_person(plan.person, types[plan.person])
     for statistic in plan.statistics:
-        for key in statistic.group_by:
+        for key in (one.own for wanted in statistic.group_by for one in wanted.path):
             _check_key(key, types[key.column])
         if statistic.column is not None:
             _check_number(statistic.column, types[statistic.column])

@@ -7,7 +7,7 @@ from typing import Any
 
 from leastnoise.errors import UnsupportedError
 from leastnoise.releases.data.table import Table
-from leastnoise.releases.plan.keys import BLANKS, LARGEST_WHOLE, NUMBER, TRUTHS, Key
+from leastnoise.releases.plan.keys import BETWEEN, BLANKS, LARGEST_WHOLE, NUMBER, TRUTHS, Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Values
 
@@ -112,6 +112,12 @@ def place(ibis: Any, table: Table, values: Values) -> Any:
 
 def key_label(ibis: Any, table: Table, key: Key) -> Any:
     """The label of the row's key as it is compared; null where no declared key matches."""
+    if key.within is not None:
+        above, own = (key_label(ibis, table, one) for one in (key.within, key.own))
+        label = label_within(ibis, table, above, own)
+        words = text(ibis, table, label)
+        is_declared = _one_of(ibis, table, words, key.labels)
+        return comparable(ibis, table, ibis.cases((is_declared, words), else_=ibis.null("string")))
     column = table.expression[key.column]
     kind = column.type()
     if key.edges:
@@ -127,6 +133,12 @@ def key_label(ibis: Any, table: Table, key: Key) -> Any:
     else:
         cases = _number_cases(ibis, key.numbers, column.cast("float64"))
     return comparable(ibis, table, ibis.cases(*cases, else_=ibis.null("string")))
+
+
+def label_within(ibis: Any, table: Table, above: Any, own: Any) -> Any:
+    """The label of a key that is within another one; null where either is."""
+    words = text(ibis, table, above) + BETWEEN + text(ibis, table, own)
+    return comparable(ibis, table, words)
 
 
 def _bins(ibis: Any, table: Table, key: Key) -> list[tuple[Any, Any]]:

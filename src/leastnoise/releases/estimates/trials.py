@@ -44,8 +44,8 @@ class Trials:
         found = []
         for entry in entries:
             if entry >= len(self._made.entries):  # the same in every cell of a marginal
-                one, _ = numbers(self._made).of(entry)
-                found.append((-1 - one.table, one.start, 0))
+                of_tables = numbers(self._made)
+                found.append((-1 - of_tables.of(entry)[0].table, *of_tables.class_of(entry)))
                 continue
             d, at = self._where[entry]
             found.append((self._made.draws[d].law, numbered.setdefault(d, len(numbered)), at))

@@ -34,6 +34,7 @@ from leastnoise.releases.noise.sensitivity import Answer, Block, is_checks, with
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal
+from leastnoise.releases.tables.hierarchies import NestedMeasurement, nested_variances
 from leastnoise.releases.tables.reconstruction import Measurement, variance
 from leastnoise.releases.tables.strategy import Found, Wanted, judged_again, search
 
@@ -158,7 +159,7 @@ class _MarginSearch:
     def _with(self, rest: _Paid, t: int, uses: int | None) -> _Paid:
         table, possible = self.tables[t], self.marginals[t]
         if uses is None:
-            published = {table.marginal(grouping) for grouping in table.published}
+            published = set(table.wanted(self.plan, None).published)
             uses = sum(possible[one].touched for one in published if one in possible)
         return rest.and_of(uses, len(table.answers), table.weight)
 
@@ -167,7 +168,7 @@ class _MarginSearch:
         measured by itself: the least of its answers."""
         found: dict[Marginal, float] = {}
         for grouping in table.published:
-            one = table.marginal(grouping)
+            one = table.spread(table.marginal(grouping))
             each = (self.separate[grouping, answer] ** 2 for answer in table.answers)
             found[one] = min(*each, found.get(one, math.inf))
         return found
@@ -204,17 +205,29 @@ class _MarginSearch:
 
     def named(self, supports: Sequence[Found]) -> tuple[tuple[str, ...], ...]:
         return tuple(
-            tuple(named_marginal(table, one) for one in found.support)
+            tuple(named_marginal(table, one) for one in _as_measured(table, found))
             for table, found in zip(self.tables, supports, strict=True)
         )
 
 
+def _as_measured(table: MarginTable, found: Found) -> tuple[Marginal, ...]:
+    return tuple(one for one in map(table.unspread, found.support) if one is not None)
+
+
 def variances_of(
     table: MarginTable, wanted: Wanted, stds: Mapping[Marginal, float]
-) -> dict[Marginal, float]:
-    """The variance of each published marginal, in sensitivities, from the noise of the measured."""
-    measured = Measurement(table.sizes, {one: 1.0 / std**2 for one, std in stds.items()})
-    return {one: variance(measured, one) for one in wanted.published}
+) -> dict[Marginal, tuple[float, float]]:
+    """The variance of each published marginal, in sensitivities, from the noise of the measured:
+    the mean of its cells and the largest, which differ in a hierarchy only."""
+    weights = {one: 1.0 / std**2 for one, std in stds.items()}
+    named = {one: table.unspread(one) or () for one in wanted.published}
+    if table.hierarchy is None:
+        measured = Measurement(table.sizes, weights)
+        found = {one: variance(measured, marginal) for one, marginal in named.items()}
+        return {one: (each, each) for one, each in found.items()}
+    nested = NestedMeasurement(table.sizes, table.hierarchy, weights)
+    each = {one: nested_variances(nested, marginal) for one, marginal in named.items()}
+    return {one: (float(found.mean()), float(found.max())) for one, found in each.items()}
 
 
 def best_strategy(
@@ -293,15 +306,16 @@ def _designed(
     for table, one in zip(found.tables, supports, strict=True):
         measured = {
             marginal: max(stds[start + i, answer] for answer in table.answers)
-            for i, marginal in enumerate(one.support)
+            for i, marginal in enumerate(_as_measured(table, one))
         }
         sensitivities = layout.blocks[start].sensitivities
         start += len(one.support)
         wanted, guard = table.wanted(plan, None), found.guard(table)
-        for marginal, reached in variances_of(table, wanted, measured).items():
-            pairs.append((wanted.weights[marginal], reached))
-            is_kept = is_kept and reached <= guard[marginal] * (1.0 + 1e-9)
-        tables.append(replace(table, sensitivities=sensitivities, support=one.support))
+        for marginal, (mean, largest) in variances_of(table, wanted, measured).items():
+            pairs.append((wanted.weights[marginal], largest if plan.goal == "largest" else mean))
+            is_kept = is_kept and largest <= guard[marginal] * (1.0 + 1e-9)
+        support = _as_measured(table, one)
+        tables.append(replace(table, sensitivities=sensitivities, support=support))
     for b, block in enumerate(layout.blocks[start:], start=start):
         if not is_checks(block):
             worst = max(stds[b, answer] for answer in block.answers)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -22,9 +23,10 @@ from leastnoise.releases.noise.sensitivity import (
     is_checks,
     measured_block,
 )
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, label_above
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal, needs_hidden_key
+from leastnoise.releases.tables.hierarchies import Hierarchy
 from leastnoise.releases.tables.strategy import MOST_CELLS, Wanted, candidates
 
 Grouping = tuple[Key, ...]
@@ -52,9 +54,48 @@ class MarginTable:
     support: tuple[Marginal, ...] = ()
 
     @cached_property
+    def about(self) -> MeasuredMarginal:
+        """Which of its columns have hidden keys, as every measured marginal knows it."""
+        return MeasuredMarginal(0, self.hidden_keys, self.within)
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
-        pairs = zip(self.keys, self.hidden, strict=True)
-        return tuple(len(key.labels) + is_hidden for key, is_hidden in pairs)
+        return tuple(len(self.about.labels(key)) for key in self.keys)
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy | None:
+        """The columns that are within each other; None where there are none."""
+        columns = next(iter(_chains(self.keys)), ())
+        if not columns:
+            return None
+        parents = [(0,) * self.sizes[columns[0]]]
+        for above, own in pairwise(columns):
+            place = {label: i for i, label in enumerate(self.about.labels(self.keys[above]))}
+            labels = self.about.labels(self.keys[own])
+            upper = (label_above(label, self.keys[above]) for label in labels)
+            parents.append(tuple(place[label] for label in upper))
+        return Hierarchy(columns, tuple(parents))
+
+    def spread(self, marginal: Marginal) -> Marginal:
+        """The marginal as `wanted` knows it: with all columns that its own are within."""
+        return marginal if self.hierarchy is None else self.hierarchy.spread(marginal)
+
+    def unspread(self, spread: Marginal) -> Marginal | None:
+        """The marginal that is called so; None where it is none."""
+        if self.hierarchy is None:
+            return spread
+        own = [j for j in spread if j in self.hierarchy.columns][-1:]
+        found = tuple(sorted((*self.hierarchy.rest(spread), *own)))
+        return found if self.hierarchy.spread(found) == spread else None
+
+    @cached_property
+    def spread_sizes(self) -> tuple[float, ...]:
+        """The sizes of the columns; of one within another the mean number of children. The search
+        ranks by these; what it finds is judged by the hierarchy as it is."""
+        sizes = list(map(float, self.sizes))
+        for above, own in pairwise(() if self.hierarchy is None else self.hierarchy.columns):
+            sizes[own] = self.sizes[own] / self.sizes[above]
+        return tuple(sizes)
 
     @cached_property
     def within(self) -> tuple[Key, ...]:
@@ -78,9 +119,9 @@ class MarginTable:
     def wanted(self, plan: Plan, most: Mapping[Marginal, float] | None) -> Wanted:
         weights: dict[Marginal, float] = {}
         for grouping, weight in self.published.items():
-            one = self.marginal(grouping)
+            one = self.spread(self.marginal(grouping))
             weights[one] = max(weight, weights.get(one, 0.0))
-        return Wanted(self.sizes, weights, plan.goal, most)
+        return Wanted(self.spread_sizes, weights, plan.goal, most)
 
     @property
     def weight(self) -> float:
@@ -104,29 +145,51 @@ def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
                 published.setdefault((answer, sensitivity), {})[block.group_by] = weight
     together: dict[tuple[tuple[Grouping, float], ...], list[Answer]] = {}
     for (answer, _), groupings in published.items():
-        if len({frozenset(grouping) for grouping in groupings}) > 1:
+        keys = tuple(dict.fromkeys(key for grouping in groupings for key in grouping))
+        # Least squares on two hierarchies at once has no closed form.
+        if len({frozenset(grouping) for grouping in groupings}) > 1 >= len(_chains(keys)):
             together.setdefault(tuple(groupings.items()), []).append(answer)
     return [_table(dict(named), tuple(own)) for named, own in together.items()]
 
 
+def _chains(keys: Sequence[Key]) -> list[tuple[int, ...]]:
+    """The hierarchies among columns: each from its widest column on."""
+    found: list[tuple[int, ...]] = []
+    for deepest in keys:
+        chain = tuple(keys.index(one) for one in deepest.path if one in keys)
+        is_whole = not any(deepest in key.path[:-1] for key in keys)
+        if len(chain) > 1 and is_whole:
+            found.append(chain)
+    return found
+
+
+def _in_path(named: Sequence[Key], keys: Sequence[Key]) -> list[Key]:
+    """The columns among these that some are, or are within."""
+    return [key for key in keys if any(key in one.path for one in named)]
+
+
 def _table(published: dict[Grouping, float], answers: tuple[Answer, ...]) -> MarginTable:
     keys = tuple(dict.fromkeys(key for grouping in published for key in grouping))
-    listed = [[keys.index(key) for key in grouping] for grouping in published]
-    complete = [j for j, key in enumerate(keys) if key.complete]
+    # Who has a district has a region; and where every district is declared so is every region.
+    listed = [[keys.index(one) for one in _in_path(grouping, keys)] for grouping in published]
+    complete = [keys.index(one) for one in _in_path([k for k in keys if k.complete], keys)]
     hidden = needs_hidden_key(len(keys), listed, complete)
     return MarginTable(keys, hidden, answers, published)
 
 
 def possible_marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Block]:
-    """The marginals that may be measured, as blocks: those in which every answer has the
-    sensitivity that it has in the published ones."""
+    """The marginals that may be measured, as blocks, by what `wanted` calls them: those in which
+    every answer has the sensitivity that it has in the published ones."""
     about = MeasuredMarginal(number, table.hidden_keys, table.within)
     weights = (table.weight,) * len(table.answers)
     like = Block((), table.answers, (), weights, (), 1)
     found: dict[Marginal, Block] = {}
     wanted = table.wanted(plan, None)
     for one in candidates(wanted, MOST_CELLS):
-        block = measured_block(plan, tuple(table.keys[j] for j in one), about, like)
+        marginal = table.unspread(one)
+        if marginal is None:
+            continue
+        block = measured_block(plan, tuple(table.keys[j] for j in marginal), about, like)
         if block is not None:
             found[one] = block
     finest = max(found, key=lambda one: (len(one), one))

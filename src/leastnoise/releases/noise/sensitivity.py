@@ -116,7 +116,7 @@ from typing import Literal
 
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
-from leastnoise.releases.plan.keys import Key, groups
+from leastnoise.releases.plan.keys import Key, groups, hidden_labels
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
 
@@ -181,6 +181,10 @@ class MeasuredMarginal:
     hidden: tuple[Key, ...] = ()
     within: tuple[Key, ...] = ()
 
+    def labels(self, key: Key) -> tuple[str, ...]:
+        """The labels of a column of the table, the hidden ones last."""
+        return (*key.labels, *hidden_labels(key, self.hidden, self.within))
+
 
 @dataclass(frozen=True)
 class Block:
@@ -209,9 +213,7 @@ class Block:
     def groups(self) -> list[tuple[str, ...]]:
         if self.marginal is None:
             return groups(self.group_by)
-        hidden = self.marginal.hidden
-        each = ((*key.labels, *([key.other] if key in hidden else [])) for key in self.group_by)
-        return list(product(*each))
+        return list(product(*map(self.marginal.labels, self.group_by)))
 
     @cached_property
     def cells(self) -> list[tuple[str, ...]]:
@@ -455,7 +457,7 @@ def measured_block(
     )
     if 0 in block.sensitivities:
         return None
-    has_several = any(len(key.labels) + (key in about.hidden) > 1 for key in keys)
+    has_several = any(len(about.labels(key)) > 1 for key in keys)
     is_replaced = plan.relation == "replace"
     return replace(block, touched=2 if is_replaced and has_several else 1)
 

@@ -253,7 +253,7 @@ class Plan:
         """The columns that are read."""
         named = [] if self.person is None else [self.person]
         for statistic in self.statistics:
-            named += [key.column for key in statistic.group_by]
+            named += [column for key in statistic.group_by for column in key.path_columns]
             named += [] if statistic.column is None else [statistic.column]
         return tuple(dict.fromkeys(named))
 

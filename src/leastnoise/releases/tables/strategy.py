@@ -55,7 +55,7 @@ _DROPPED = 30.0  # times the least noise: such a marginal says next to nothing
 class Wanted:
     """What is published: the number of keys of each column, and the weight of each marginal."""
 
-    sizes: tuple[int, ...]
+    sizes: Sequence[float]  # of a column within another the mean number of children
     weights: Mapping[Marginal, float]
     goal: Goal = "mean"
     most: Mapping[Marginal, float] | None = None  # the guard: the largest variance of each
