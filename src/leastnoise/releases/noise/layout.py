@@ -17,6 +17,7 @@ from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
 from leastnoise.releases.noise.sensitivity import Answer, Block, changes_of, is_checks
+from leastnoise.releases.plan.keys import Key
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
@@ -227,16 +228,54 @@ def _cut(
     if name == "joint":
         yield len(members), 1, [tuple(members)]
         return
-    for b, block in enumerate(asked):
-        groups: dict[int, list[int]] = {}
-        for i in members:
-            if entries[i].block == b:
-                groups.setdefault(entries[i].group, []).append(i)
+    views = views_of(asked) if name == "by group" else [(b,) for b in range(len(asked))]
+    of_block: dict[int, list[int]] = {}
+    for i in members:
+        of_block.setdefault(entries[i].block, []).append(i)
+    for view in views:
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for b in view:
+            for i in of_block.get(b, []):
+                groups.setdefault(asked[b].cells[entries[i].group], []).append(i)
         if groups:
-            size = len(next(iter(groups.values())))
+            size = max(map(len, groups.values()))
             batch = size if name == "by group" else 1
             draws = [served for group in groups.values() for served in in_batches(group, batch)]
-            yield batch, block.touched * (size // batch), draws
+            touched = max(asked[b].touched for b in view if b in of_block)
+            yield batch, touched * (size // batch), draws
+
+
+def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
+    """The blocks whose answers of one cell share a draw: those of one grouping, where one row is
+    one person.
+
+    Of a grouping a plan may measure the marginal of a table, with hidden keys, and beside it what
+    is in no table. A row that counts in a cell of both has the same keys in both, so it is in the
+    same cell of them. A person who is in no declared cell of the one may be in a hidden cell of the
+    other, and in no third place; but not where a block has a cell of its own for all other rows: a
+    person could be there and in a cell of the other block. Such a block stays by itself, unless
+    its rows there count nowhere else, because of keys that are complete.
+    """
+    found: dict[tuple[Key, ...], list[int]] = {}
+    alone: list[tuple[int, ...]] = []
+    marginals = (block for block in asked if block.marginal is not None)
+    shared = {block.group_by for block in marginals if _is_one_row(block)}
+    for b, block in enumerate(asked):
+        if block.group_by in shared and not is_checks(block) and _has_no_third_place(block):
+            found.setdefault(block.group_by, []).append(b)
+        else:
+            alone.append((b,))
+    return sorted([*alone, *(tuple(view) for view in found.values())])
+
+
+def _is_one_row(block: Block) -> bool:
+    return block.marginal is not None and block.marginal.is_one_row
+
+
+def _has_no_third_place(block: Block) -> bool:
+    if block.other is None:
+        return True
+    return block.marginal is not None and all(key.complete for key in block.marginal.within)
 
 
 def in_batches(entries: Sequence[int], size: int) -> list[tuple[int, ...]]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from leastnoise.errors import DesignError
-from leastnoise.releases.noise.layout import NoiseLayout, layouts_of
+from leastnoise.releases.noise.layout import NoiseLayout, layouts_of, views_of
 from leastnoise.releases.noise.margins import (
     MarginTable,
     Published,
@@ -33,13 +33,15 @@ from leastnoise.releases.noise.search import ScaledLaws, best, gaussian_mu
 from leastnoise.releases.noise.sensitivity import Answer, Block, is_checks, with_outside
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
-from leastnoise.releases.tables.columns import Marginal
+from leastnoise.releases.tables.columns import Marginal, subsets
 from leastnoise.releases.tables.hierarchies import NestedMeasurement, nested_variances
 from leastnoise.releases.tables.reconstruction import Measurement, variance
-from leastnoise.releases.tables.strategy import Found, Wanted, judged_again, search
+from leastnoise.releases.tables.strategy import Found, Wanted, covers, judged_again, search
 
 _SLACK = 1.2  # of the guard, a variance, where a proxy is up to 8 % above what is designed
 _DESIGNED, _DESIGNED_OF_SEVERAL = 5, 2  # supports that are designed in full
+_NEAR = 1.3  # of the best by the proxy, a variance: what is beyond has hardly ever been better
+_MOST_PARTS = 8  # marginals of one table of which another takes a part
 _SWEEPS = 2  # over the tables of a plan, each searched with the others as they are
 
 
@@ -84,10 +86,16 @@ class _Paid:
 
 def _paid(blocks: Sequence[Block]) -> _Paid:
     found = _Paid()
-    for block in blocks:
-        if not is_checks(block):
-            found = found.and_of(block.touched, len(block.answers), max(block.weights))
+    for view in views_of(blocks):
+        own = [blocks[b] for b in view if not is_checks(blocks[b])]
+        if own:
+            answers, weight = sum(len(one.answers) for one in own), max(map(_weight, own))
+            found = found.and_of(max(one.touched for one in own), answers, weight)
     return found
+
+
+def _weight(block: Block) -> float:
+    return max(block.weights)
 
 
 class _MarginSearch:
@@ -111,19 +119,52 @@ class _MarginSearch:
         for _ in range(_SWEEPS if len(self.tables) > 1 else 1):
             for t in range(len(self.tables)):
                 chosen[t] = self._supports(t, chosen)
-        together = sorted((self.by_proxy(each), i, each) for i, each in enumerate(product(*chosen)))
+        combined = [*product(*chosen), *self._following()]
+        every = {tuple(one.support for one in each): each for each in combined}
+        together = sorted((self.by_proxy(each), i, each) for i, each in enumerate(every.values()))
         # Several laws have a common scale, whose search takes ten times as long as one design.
         is_one_law = len({len(table.answers) for table in self.tables}) == 1 and all(
             map(is_checks, self.beside)
         )
         most = _DESIGNED if is_one_law else _DESIGNED_OF_SEVERAL
-        return [each for goal, _, each in together[:most] if math.isfinite(goal)]
+        within = _NEAR * together[0][0] if together else math.inf
+        return [each for goal, _, each in together[:most] if goal <= within < math.inf]
+
+    def _following(self) -> Iterator[tuple[Found, ...]]:
+        """Supports of which one table's is the best if all others take a part of it: their draws
+        are then shared, which is no optimum of each table beside the others as they are."""
+        if len(self.tables) == 1:
+            return
+        answers = sum(len(table.answers) for table in self.tables)
+        rest = _paid(self.beside)
+        for t, table in enumerate(self.tables):
+
+            def noise(uses: float, weight: float = table.weight) -> float:
+                paid = rest.and_of(uses, answers, weight)
+                return paid.variance(self.plan.epsilon, self.mu) / weight**2
+
+            uses = {one: float(block.touched) for one, block in self.marginals[t].items()}
+            wanted = table.wanted(self.plan, None)
+            for found in search(wanted, list(uses), uses, noise, _DESIGNED_OF_SEVERAL):
+                groupings = [self.marginals[t][one].group_by for one in found.support]
+                parts = [self._parts(other, groupings) for other in range(len(self.tables))]
+                parts[t] = [found]
+                yield from product(*parts)
+
+    def _parts(self, t: int, groupings: Sequence[tuple[Key, ...]]) -> list[Found]:
+        """The supports of a table that are made of these groupings, up to all of eight of them."""
+        known = {frozenset(block.group_by): one for one, block in self.marginals[t].items()}
+        named = [known[frozenset(each)] for each in groupings if frozenset(each) in known]
+        published = self.tables[t].wanted(self.plan, None).published
+        return [
+            Found(tuple(named[i] for i in part), len(part), (), math.inf)
+            for part in subsets(range(len(named)) if len(named) <= _MOST_PARTS else ())
+            if covers([named[i] for i in part], published)
+        ]
 
     def by_proxy(self, supports: Sequence[Found]) -> float:
         """The goal for supports of all tables at once; +inf where a guard is far from kept."""
-        paid = _paid(self.beside)
-        for table, found in zip(self.tables, supports, strict=True):
-            paid = paid.and_of(found.uses, len(table.answers), table.weight)
+        paid = _paid(self.blocks(supports))
         scale = paid.variance(self.plan.epsilon, self.mu)
         pairs = [
             (max(block.weights), scale / max(block.weights) ** 2)
@@ -142,10 +183,12 @@ class _MarginSearch:
     def _supports(self, t: int, chosen: Sequence[Sequence[Found]]) -> list[Found]:
         """The best supports of one table, beside the others as they are chosen, or published."""
         table, possible = self.tables[t], self.marginals[t]
-        rest = _paid(self.beside)
+        others = list(self.beside)
         for other, found in enumerate(chosen):
             if other != t:
-                rest = self._with(rest, other, found[0].uses if found else None)
+                known = self.marginals[other]
+                others += [known[one] for one in self._support(other, found) if one in known]
+        rest = _paid(others)
         answers, weight = len(table.answers), table.weight
 
         def noise(uses: float) -> float:
@@ -153,15 +196,25 @@ class _MarginSearch:
             return paid.variance(self.plan.epsilon, self.mu) / weight**2
 
         most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
-        uses = {one: block.touched for one, block in possible.items()}
-        return search(table.wanted(self.plan, most), list(possible), uses, noise, _DESIGNED)
+        alone = _Paid().and_of(1, answers, weight).pure
+        uses = {
+            one: (_paid([*others, block]).pure - rest.pure) / alone
+            for one, block in possible.items()
+        }
+        wanted = table.wanted(self.plan, most)
+        found = search(wanted, list(possible), uses, noise, _DESIGNED)
+        if len(others) > len(self._checks) and all(one in possible for one in wanted.published):
+            # What is published as it is: its draws are those of everything else there.
+            whole = sum(uses[one] for one in wanted.published)
+            found.append(Found(wanted.published, whole, (), math.inf))
+        return found
 
-    def _with(self, rest: _Paid, t: int, uses: int | None) -> _Paid:
-        table, possible = self.tables[t], self.marginals[t]
-        if uses is None:
-            published = set(table.wanted(self.plan, None).published)
-            uses = sum(possible[one].touched for one in published if one in possible)
-        return rest.and_of(uses, len(table.answers), table.weight)
+    @property
+    def _checks(self) -> list[Block]:
+        return [block for block in self.beside if is_checks(block)]
+
+    def _support(self, t: int, found: Sequence[Found]) -> tuple[Marginal, ...]:
+        return found[0].support if found else self.tables[t].wanted(self.plan, None).published
 
     def guard(self, table: MarginTable) -> dict[Marginal, float]:
         """The variance, in sensitivities, that each published marginal has if every grouping is
@@ -202,6 +255,11 @@ class _MarginSearch:
                 own = list(with_outside(self.plan, own))
             made += own
         return (*made, *self.beside)
+
+    def uses(self, supports: Sequence[Found]) -> int:
+        """In how many measured cells one person is."""
+        pairs = zip(self.marginals, supports, strict=True)
+        return sum(possible[one].touched for possible, each in pairs for one in each.support)
 
     def named(self, supports: Sequence[Found]) -> tuple[tuple[str, ...], ...]:
         return tuple(
@@ -255,7 +313,7 @@ def best_strategy(
     if found.published():
         ranked.append((found.published(), True))
     for supports, own_weights in ranked:
-        uses = sum(one.uses for one in supports)
+        uses = found.uses(supports)
         by_proxy = math.nan if own_weights else math.sqrt(found.by_proxy(supports))
         about = TriedSupports(found.named(supports), uses, by_proxy)
         judged = _designed(found, found.blocks(supports, own_weights=own_weights), supports)

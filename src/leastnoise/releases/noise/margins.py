@@ -180,7 +180,7 @@ def _table(published: dict[Grouping, float], answers: tuple[Answer, ...]) -> Mar
 def possible_marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Block]:
     """The marginals that may be measured, as blocks, by what `wanted` calls them: those in which
     every answer has the sensitivity that it has in the published ones."""
-    about = MeasuredMarginal(number, table.hidden_keys, table.within)
+    about = MeasuredMarginal(number, table.hidden_keys, table.within, plan.one_row_per_person)
     weights = (table.weight,) * len(table.answers)
     like = Block((), table.answers, (), weights, (), 1)
     found: dict[Marginal, Block] = {}

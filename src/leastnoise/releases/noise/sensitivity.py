@@ -180,6 +180,7 @@ class MeasuredMarginal:
     table: int
     hidden: tuple[Key, ...] = ()
     within: tuple[Key, ...] = ()
+    is_one_row: bool = False  # whether a person has one row, and is in one cell
 
     def labels(self, key: Key) -> tuple[str, ...]:
         """The labels of a column of the table, the hidden ones last."""
