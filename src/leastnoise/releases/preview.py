@@ -44,7 +44,7 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
         named = (statistic.name, statistic.kind, len(used))
         if statistic.kind not in RATIOS:
             # The largest of all groups, which differ in a hierarchy only.
-            alike = {trials.pattern(entries): entries for entries in used}
+            alike = dict(zip(trials.patterns(used), used, strict=True))
             noise = max(plain_noise(statistic, one, made, trials) for one in alike.values())
             apart = _separately(made, statistic, used[0])
             found.append(Outlook(*named, *noise, of_sum=False, separate_std=apart))

@@ -115,9 +115,9 @@ def _plain_rows(
 ) -> Iterator[ReleasedRow]:
     titles, keys = group_titles(statistic.group_by), group_keys(statistic.group_by)
     noise: dict[Pattern, tuple[float, float]] = {}  # the same in every group, or in those alike
-    for title, key, entries, (first, *rest) in zip(titles, keys, used, values, strict=True):
+    listed = zip(titles, keys, used, values, trials.patterns(used), strict=True)
+    for title, key, entries, (first, *rest), pattern in listed:
         value = first + centre(statistic) * rest[0] if rest else first
-        pattern = trials.pattern(entries)
         if pattern not in noise:
             noise[pattern] = plain_noise(statistic, entries, made, trials)
         yield ReleasedRow(statistic.name, statistic.kind, title, value, *noise[pattern], keys=key)

@@ -98,6 +98,7 @@ class Numbers:
                     one = NumberMarginal(t, answer, marginal, start, count)
                     self._listed[t, answer, marginal] = one
                     start += count
+        self.has_hierarchy = any(table.hierarchy is not None for table in made.tables)
         self._marginals = list(self._listed.values())
         self._starts = np.array([one.start for one in self._marginals])
 

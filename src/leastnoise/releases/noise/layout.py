@@ -85,10 +85,14 @@ class NoiseLayout:
 
 def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
-    made = [_layout("joint", asked_jointly)]
-    if any(block.group_by for block in asked):
-        made += [_layout("by group", asked), _layout("product", asked)]
-        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
+    made = [_layout("joint", asked_jointly)] if _may_be_joint(asked_jointly) else []
+    if any(block.group_by for block in asked) or not made:
+        made.append(_layout("by group", asked))
+        if any(len(block.answers) > 1 for block in asked if not is_checks(block)):
+            made.append(_layout("product", asked))
+        if made[0].name == "joint" and all(
+            spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs
+        ):
             del made[0]  # one answer moves: noise of its own on each hides that with one draw
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
@@ -97,6 +101,13 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
         if known is None or len(layout.checks) < len(known.checks):
             distinct[layout.specs] = layout
     return list(distinct.values())
+
+
+def _may_be_joint(asked: Sequence[Block]) -> bool:
+    """Whether no law would have too many answers: a law for 100,000 is not laid out for nothing."""
+    kinds = {(w, s) for block in asked for w, s in zip(block.weights, block.sigmas, strict=True)}
+    count = sum(len(block.groups) * len(block.answers) for block in asked if not is_checks(block))
+    return count <= _MOST_JOINT * len(kinds)
 
 
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
@@ -167,12 +178,13 @@ def _check_uses(blocks: Sequence[Block]) -> int:
 
 def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     """Every answer of every group of the blocks."""
-    return tuple(
-        AskedAnswer(b, cell, *told)
-        for b, block in enumerate(asked)
-        for cell in range(len(block.cells))
-        for told in _asked_in(block, cell)
-    )
+    found: list[AskedAnswer] = []
+    for b, block in enumerate(asked):
+        declared, last = _asked_in(block, 0), len(block.cells) - 1
+        for cell in range(len(block.cells)):
+            each = _asked_in(block, last) if cell == last else declared
+            found += [AskedAnswer(b, cell, *told) for told in each]
+    return tuple(found)
 
 
 def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, bool]]:
