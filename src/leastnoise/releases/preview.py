@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leastnoise.releases.estimates.adding_up import noise_after
 from leastnoise.releases.estimates.checks import checks
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
 from leastnoise.releases.estimates.reconstructed import numbers
@@ -39,13 +40,16 @@ class Outlook:
 def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     """The error that noise alone puts on every statistic, the same in each group, and check."""
     trials, ratios = estimators(made)
+    after = noise_after(plan, made)
     found = []
     for statistic, used in entries_of(plan, made):
         named = (statistic.name, statistic.kind, len(used))
         if statistic.kind not in RATIOS:
             # The largest of all groups, which differ in a hierarchy only.
             alike = dict(zip(trials.patterns(used), used, strict=True))
-            noise = max(plain_noise(statistic, one, made, trials) for one in alike.values())
+            each = (after.get(one[0]) if len(one) == 1 else None for one in alike.values())
+            pairs = zip(each, alike.values(), strict=True)
+            noise = max(found or plain_noise(statistic, one, made, trials) for found, one in pairs)
             apart = _separately(made, statistic, used[0])
             found.append(Outlook(*named, *noise, of_sum=False, separate_std=apart))
             continue
@@ -61,7 +65,8 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
             found.append(Outlook(*named, std, half_width, of_sum=False, n=n))
     for check in checks(plan, made):
         name = f"{check.statistic}: {check.group}"
-        found.append(Outlook(name, check.kind, 1, *noise_on(made, check.entry), of_sum=False))
+        noise = after.get(check.entry) or noise_on(made, check.entry)
+        found.append(Outlook(name, check.kind, 1, *noise, of_sum=False))
     return tuple(found)
 
 

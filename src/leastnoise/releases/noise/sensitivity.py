@@ -270,7 +270,8 @@ def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int
 
 def moves_up(plan: Plan, answer: Answer, limit: ContributionBounds) -> bool:
     """Whether a person who comes can only add to the answer: see the docstring above."""
-    is_apart = plan.relation == "add/remove" and "totals" not in plan.postprocess
+    is_solved = "totals" in plan.postprocess and not plan.one_row_per_person
+    is_apart = plan.relation == "add/remove" and not is_solved
     is_n_public = any(statistic.public_n is not None for statistic in plan.statistics)
     return is_apart and not is_n_public and contribution(answer, limit)[0] >= 0
 
