@@ -5,7 +5,8 @@
    every grouping by itself.
 2. Where groupings have different weights, what is published is tried as it is, each with noise by
    its own weight: least squares alone makes every number better than separately.
-3. The best few are designed and judged in full, as `search` does it for any plan. The best of them
+3. The same with noise of different size, where that promises 1.5 % of the variance or more.
+4. The best few are designed and judged in full, as `search` does it for any plan. The best of them
    that keeps the guard is taken, and nothing of it if measuring each grouping by itself is better.
 
 The guarantee is that of the draws on the measured cells: what is published plays no part in it. All
@@ -36,13 +37,25 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal, subsets
 from leastnoise.releases.tables.hierarchies import NestedMeasurement, nested_variances
 from leastnoise.releases.tables.reconstruction import Measurement, variance
-from leastnoise.releases.tables.strategy import Found, Wanted, covers, judged_again, search
+from leastnoise.releases.tables.strategy import (
+    Found,
+    Wanted,
+    covers,
+    judged_again,
+    pure_goal,
+    search,
+    several,
+)
 
 _SLACK = 1.2  # of the guard, a variance, where a proxy is up to 8 % above what is designed
 _DESIGNED, _DESIGNED_OF_SEVERAL = 5, 2  # supports that are designed in full
 _NEAR = 1.3  # of the best by the proxy, a variance: what is beyond has hardly ever been better
+# Several laws: the largest share of the goal, a variance, that is worth their search of a scale.
+_WORTH, _MOST_LAWS = 0.985, 4
 _MOST_PARTS = 8  # marginals of one table of which another takes a part
 _SWEEPS = 2  # over the tables of a plan, each searched with the others as they are
+
+Weights = Sequence[Mapping[Marginal, float]]  # of each table the weights of its marginals
 
 
 @dataclass(frozen=True)
@@ -238,18 +251,43 @@ class _MarginSearch:
         has_several = any(len(set(table.published.values())) > 1 for table in self.tables)
         return tuple(found) if has_several else ()
 
-    def blocks(self, supports: Sequence[Found], *, own_weights: bool = False) -> tuple[Block, ...]:
-        """What is asked of the engine: the measured marginals, then what is in no table. With
-        `own_weights` each marginal, which is published, has noise by its own weight."""
+    def several_laws(self, supports: Sequence[Found]) -> tuple[tuple[Found, ...], Weights] | None:
+        """A support of one table of one answer whose marginals have noise of different size, by the
+        pure proxy; None where that promises less than it costs to design."""
+        (table, *more), (best_one, *_) = self.tables, supports
+        if more or len(table.answers) > 1 or not all(map(is_checks, self.beside)):
+            return None
+        wanted, possible = table.wanted(self.plan, None), self.marginals[0]
+        if self.plan.goal != "mean" or len(set(wanted.weights.values())) > 1:
+            return None
+        uses = {one: block.touched for one, block in possible.items()}
+        found: list[tuple[float, dict[Marginal, float]]] = []
+        for start in (best_one.support, wanted.published):
+            if all(one in possible for one in start):
+                ratios = several(wanted, start, uses)
+                found.append((pure_goal(wanted, ratios, uses), ratios))
+        equal = pure_goal(wanted, dict.fromkeys(best_one.support, 1.0), uses)
+        goal, ratios = min(found, key=lambda one: one[0])
+        if goal > _WORTH * equal or len(set(ratios.values())) > _MOST_LAWS:
+            return None
+        weights = {one: table.weight / ratio for one, ratio in ratios.items()}
+        total = sum(uses[one] for one in ratios)
+        return (Found(tuple(ratios), total, (), math.inf),), [weights]
+
+    def blocks(
+        self, supports: Sequence[Found], weights: Weights | None = None
+    ) -> tuple[Block, ...]:
+        """What is asked of the engine: the measured marginals, then what is in no table. Each
+        marginal has noise by its weight, where there are such."""
         made: list[Block] = []
         outside: set[tuple[Key, ...]] = set()
-        for table, possible, found in zip(self.tables, self.marginals, supports, strict=True):
-            own = [possible[one] for one in found.support]
-            if own_weights:
-                weights = table.wanted(self.plan, None).weights
-                pairs = zip(own, found.support, strict=True)
+        for t, (table, possible) in enumerate(zip(self.tables, self.marginals, strict=True)):
+            support = supports[t].support
+            own = [possible[one] for one in support]
+            if weights is not None:
                 each = len(table.answers)
-                own = [replace(block, weights=(weights[one],) * each) for block, one in pairs]
+                pairs = zip(own, support, strict=True)
+                own = [replace(block, weights=(weights[t][one],) * each) for block, one in pairs]
             if table.within and table.within not in outside:
                 outside.add(table.within)
                 own = list(with_outside(self.plan, own))
@@ -309,14 +347,19 @@ def best_strategy(
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
     tried: list[TriedSupports] = []
-    ranked = [(supports, False) for supports in found.ranked()]
+    ranked: list[tuple[tuple[Found, ...], Weights | None]]
+    ranked = [(supports, None) for supports in found.ranked()]
+    several_laws = found.several_laws(ranked[0][0]) if ranked else None
+    if several_laws is not None:
+        ranked.append(several_laws)
     if found.published():
-        ranked.append((found.published(), True))
-    for supports, own_weights in ranked:
+        own = [table.wanted(plan, None).weights for table in tables]
+        ranked.append((found.published(), own))
+    for supports, weights in ranked:
         uses = found.uses(supports)
-        by_proxy = math.nan if own_weights else math.sqrt(found.by_proxy(supports))
+        by_proxy = math.nan if weights is not None else math.sqrt(found.by_proxy(supports))
         about = TriedSupports(found.named(supports), uses, by_proxy)
-        judged = _designed(found, found.blocks(supports, own_weights=own_weights), supports)
+        judged = _designed(found, found.blocks(supports, weights), supports)
         if judged is None:
             tried.append(about)
             continue

@@ -315,7 +315,7 @@ def _moved(
 
 
 def several(
-    wanted: Wanted, support: Sequence[Marginal], uses: Mapping[Marginal, int]
+    wanted: Wanted, support: Sequence[Marginal], uses: Mapping[Marginal, float]
 ) -> dict[Marginal, float]:
     """The noise of each marginal relative to the least, best for the mean by the pure proxy.
 
@@ -344,3 +344,14 @@ def several(
         if exact <= _DROPPED
     }
     return kept if covers(kept, wanted.published) else dict.fromkeys(support, 1.0)
+
+
+def pure_goal(
+    wanted: Wanted, ratios: Mapping[Marginal, float], uses: Mapping[Marginal, float]
+) -> float:
+    """The mean of the variances by the pure proxy, Σ g_M/σ_M = 1, of marginals with such noise."""
+    supports = Supports(wanted, tuple(ratios))
+    weights = np.array([1.0 / ratio**2 for ratio in ratios.values()])
+    paid = sum(uses[one] / ratio for one, ratio in ratios.items())
+    variances = supports.variances(supports.precisions(weights))
+    return float(wanted.judged(variances)) * paid**2
