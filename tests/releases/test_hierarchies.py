@@ -132,6 +132,8 @@ def test_a_nested_key():
         {"within": {}, "values": [["a"]]},
         {"within": COUNTRY, "edges": [1, 2]},
         {"within": COUNTRY, "values": [["a", "a"], ["b"]]},
+        {"within": COUNTRY, "values": [["1"], [1]]},
+        {"within": COUNTRY, "values": [["A", "a"], ["b"]], "match": "casefold"},
     ],
 )
 def test_wrong_declarations(declared):
@@ -150,6 +152,14 @@ def test_from_a_file():
     asked = {"kind": "count", "group_by": REGION}
     plain = {"name": "h", "epsilon": 1.0, "relation": "add/remove", "one_row_per_person": True}
     assert plan_from({**plain, "statistic": [asked]}).columns == ("country", "region")
+
+
+def test_keys_of_other_kinds_and_spellings():
+    declared = {"within": COUNTRY, "values": [["North", 1], ["NORTH", True]], "match": "casefold"}
+    (key,) = keys_of({"region": declared}, "count")
+    assert key.labels == ("x\x1fnorth", "x\x1f1", "y\x1fnorth", "y\x1ftrue")
+    assert key.own.labels == ("north", "1", "true")
+    assert key.titles == ("North", "1", "NORTH", "true")
 
 
 # What is counted

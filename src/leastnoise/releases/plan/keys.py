@@ -139,7 +139,15 @@ class Key:
         """The keys of the column itself, each once, where they are within another's."""
         if self.within is None:
             return self
-        return Key(self.column, tuple(dict.fromkeys(self.values)), match=self.match)
+        each: dict[str, str | float | bool] = {}
+        for value in self.values:
+            same = each.setdefault(self._label(value), value)
+            if isinstance(same, str) != isinstance(value, str):
+                raise PlanError(
+                    f"The keys of {self.column!r} are ambiguous: {value!r} is a text in one place "
+                    "and none in another. Declare one of the two."
+                )
+        return Key(self.column, tuple(each.values()), match=self.match)
 
     @property
     def path(self) -> tuple[Key, ...]:
