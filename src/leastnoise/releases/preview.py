@@ -9,7 +9,7 @@ from leastnoise.releases.estimates.adding_up import noise_after
 from leastnoise.releases.estimates.checks import checks
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
 from leastnoise.releases.estimates.reconstructed import numbers
-from leastnoise.releases.estimates.trials import noise_on, worth
+from leastnoise.releases.estimates.trials import Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
@@ -45,11 +45,8 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     for statistic, used in entries_of(plan, made):
         named = (statistic.name, statistic.kind, len(used))
         if statistic.kind not in RATIOS:
-            # The largest of all groups, which differ in a hierarchy only.
-            alike = dict(zip(trials.patterns(used), used, strict=True))
-            each = (after.get(one[0]) if len(one) == 1 else None for one in alike.values())
-            pairs = zip(each, alike.values(), strict=True)
-            noise = max(found or plain_noise(statistic, one, made, trials) for found, one in pairs)
+            noise = after.get(used[0][0]) if len(used[0]) == 1 else None
+            noise = noise or _largest(statistic, used, made, trials)
             apart = _separately(made, statistic, used[0])
             found.append(Outlook(*named, *noise, of_sum=False, separate_std=apart))
             continue
@@ -68,6 +65,14 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
         noise = after.get(check.entry) or noise_on(made, check.entry)
         found.append(Outlook(name, check.kind, 1, *noise, of_sum=False))
     return tuple(found)
+
+
+def _largest(
+    statistic: Statistic, used: Sequence[Sequence[int]], made: Mechanism, trials: Trials
+) -> tuple[float, float]:
+    """The noise of a statistic, the largest of its groups, which differ in a hierarchy only."""
+    alike = dict(zip(trials.patterns(used), used, strict=True))
+    return max(plain_noise(statistic, one, made, trials) for one in alike.values())
 
 
 def _separately(made: Mechanism, statistic: Statistic, used: Sequence[int]) -> float | None:

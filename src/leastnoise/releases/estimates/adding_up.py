@@ -19,6 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -108,35 +109,40 @@ def conditions(plan: Plan, made: Mechanism) -> Conditions | None:
     """What adds up among the entries of a mechanism; None where nothing does."""
     if not plan.one_row_per_person:
         return None
-    tops: list[int] = []
-    declared: dict[tuple[Key, ...], list[int]] = {}
-    for statistic, used in entries_of(plan, made):
-        if statistic.kind in ("count", "histogram") and used[0][0] < len(made.entries):
-            if statistic.group_by:
-                declared[statistic.group_by] = [entries[0] for entries in used]
-            else:
-                tops = used[0]
-    others = {
+    counted = {
+        statistic.group_by: [entries[0] for entries in used]
+        for statistic, used in entries_of(plan, made)
+        if statistic.kind in ("count", "histogram") and used[0][0] < len(made.entries)
+    }
+    total = counted.pop((), None)
+    others = _other_cells(plan, made)
+    groupings = [(*cells, others[by]) for by, cells in counted.items() if by in others]
+    if total is None or not groupings:
+        return None
+    return Conditions(total[0], tuple(groupings), _variances(made, total[0], groupings))
+
+
+def _variances(made: Mechanism, total: int, groupings: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Those that least squares weighs by: of a cell that says nothing beside the others a huge
+    one."""
+    found = {i: made.law_of[i].noise.variance for i in (total, *chain(*groupings))}
+    for *cells, other in groupings:
+        known = found[total] + math.fsum(found[i] for i in cells)
+        if found[other] > _WEAK * known:
+            found[other] *= _SAYS_NOTHING
+    return found
+
+
+def _other_cells(plan: Plan, made: Mechanism) -> dict[tuple[Key, ...], int]:
+    """The entries of the cells of other keys that count rows, by their groupings. Rows without one
+    of some keys that are complete are in no total, but in that cell: such a one is left out."""
+    return {
         check.of.group_by: check.entry
         for check in checks(plan, made)
         if check.of == Answer("rows", group_by=check.of.group_by)
         and check.entry < len(made.entries)
+        and not any(key.complete for key in check.of.group_by)
     }
-    # Rows without one of some keys that are complete are in no total, but in that last cell.
-    groupings = [
-        (*cells, others[group_by])
-        for group_by, cells in declared.items()
-        if group_by in others and not any(key.complete for key in group_by)
-    ]
-    if not tops or not groupings:
-        return None
-    entries = (tops[0], *(i for cells in groupings for i in cells))
-    variances = {i: made.law_of[i].noise.variance for i in entries}
-    for *cells, other in groupings:
-        known = variances[tops[0]] + math.fsum(variances[i] for i in cells)
-        if variances[other] > _WEAK * known:
-            variances[other] *= _SAYS_NOTHING
-    return Conditions(tops[0], tuple(groupings), variances)
 
 
 def noise_after(plan: Plan, made: Mechanism) -> dict[int, tuple[float, float]]:

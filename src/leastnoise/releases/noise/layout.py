@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
@@ -85,15 +86,11 @@ class NoiseLayout:
 
 def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
-    made = [_layout("joint", asked_jointly)] if _may_be_joint(asked_jointly) else []
+    made = _joint_layout(asked, asked_jointly)
     if any(block.group_by for block in asked) or not made:
         made.append(_layout("by group", asked))
-        if any(len(block.answers) > 1 for block in asked if not is_checks(block)):
+        if not _has_one_answer(asked):
             made.append(_layout("product", asked))
-        if made[0].name == "joint" and all(
-            spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs
-        ):
-            del made[0]  # one answer moves: noise of its own on each hides that with one draw
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
     for layout in possible or [_layout("product", asked)]:
@@ -101,6 +98,21 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
         if known is None or len(layout.checks) < len(known.checks):
             distinct[layout.specs] = layout
     return list(distinct.values())
+
+
+def _has_one_answer(asked: Sequence[Block]) -> bool:
+    return all(len(block.answers) == 1 for block in asked if not is_checks(block))
+
+
+def _joint_layout(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    """One draw for all answers, where that may be worth a comparison."""
+    if not _may_be_joint(asked_jointly):
+        return []
+    made = _layout("joint", asked_jointly)
+    is_grouped = any(block.group_by for block in asked)
+    # One answer moves: noise of its own on each hides that with one draw.
+    moves_one = all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made.specs)
+    return [] if is_grouped and moves_one else [made]
 
 
 def _may_be_joint(asked: Sequence[Block]) -> bool:
@@ -113,7 +125,7 @@ def _may_be_joint(asked: Sequence[Block]) -> bool:
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
     cells, which least squares needs."""
-    if all(len(block.answers) == 1 for block in measured if not is_checks(block)):
+    if _has_one_answer(measured):
         return [_layout("product", measured)]
     return [_layout("by group", measured), _layout("product", measured)]
 
@@ -240,21 +252,29 @@ def _cut(
     if name == "joint":
         yield len(members), 1, [tuple(members)]
         return
-    views = views_of(asked) if name == "by group" else [(b,) for b in range(len(asked))]
     of_block: dict[int, list[int]] = {}
     for i in members:
         of_block.setdefault(entries[i].block, []).append(i)
+    views = views_of(asked) if name == "by group" else [(b,) for b in of_block]
     for view in views:
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for b in view:
-            for i in of_block.get(b, []):
-                groups.setdefault(asked[b].cells[entries[i].group], []).append(i)
-        if groups:
-            size = max(map(len, groups.values()))
+        seen = [b for b in view if b in of_block]
+        if seen:
+            groups = _by_cell(asked, entries, list(chain(*(of_block[b] for b in seen))))
+            size = max(map(len, groups))
             batch = size if name == "by group" else 1
-            draws = [served for group in groups.values() for served in in_batches(group, batch)]
-            touched = max(asked[b].touched for b in view if b in of_block)
-            yield batch, touched * (size // batch), draws
+            draws = list(chain(*(in_batches(group, batch) for group in groups)))
+            yield batch, max(asked[b].touched for b in seen) * (size // batch), draws
+
+
+def _by_cell(
+    asked: Sequence[Block], entries: Sequence[AskedAnswer], members: Sequence[int]
+) -> list[list[int]]:
+    """The entries of one view, cell by cell."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i in members:
+        entry = entries[i]
+        groups.setdefault(asked[entry.block].cells[entry.group], []).append(i)
+    return list(groups.values())
 
 
 def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:

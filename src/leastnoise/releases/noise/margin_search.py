@@ -135,13 +135,15 @@ class _MarginSearch:
         combined = [*product(*chosen), *self._following()]
         every = {tuple(one.support for one in each): each for each in combined}
         together = sorted((self.by_proxy(each), i, each) for i, each in enumerate(every.values()))
-        # Several laws have a common scale, whose search takes ten times as long as one design.
-        is_one_law = len({len(table.answers) for table in self.tables}) == 1 and all(
-            map(is_checks, self.beside)
-        )
-        most = _DESIGNED if is_one_law else _DESIGNED_OF_SEVERAL
+        most = _DESIGNED if self._is_one_law else _DESIGNED_OF_SEVERAL
         within = _NEAR * together[0][0] if together else math.inf
         return [each for goal, _, each in together[:most] if goal <= within < math.inf]
+
+    @property
+    def _is_one_law(self) -> bool:
+        """Several laws have a common scale, whose search takes ten times as long as one design."""
+        shapes = {len(table.answers) for table in self.tables}
+        return len(shapes) == 1 and all(map(is_checks, self.beside))
 
     def _following(self) -> Iterator[tuple[Found, ...]]:
         """Supports of which one table's is the best if all others take a part of it: their draws
@@ -254,11 +256,9 @@ class _MarginSearch:
     def several_laws(self, supports: Sequence[Found]) -> tuple[tuple[Found, ...], Weights] | None:
         """A support of one table of one answer whose marginals have noise of different size, by the
         pure proxy; None where that promises less than it costs to design."""
-        (table, *more), (best_one, *_) = self.tables, supports
-        if more or len(table.answers) > 1 or not all(map(is_checks, self.beside)):
-            return None
-        wanted, possible = table.wanted(self.plan, None), self.marginals[0]
-        if self.plan.goal != "mean" or len(set(wanted.weights.values())) > 1:
+        table, best_one, possible = self.tables[0], supports[0], self.marginals[0]
+        wanted = table.wanted(self.plan, None)
+        if not self._is_one_plain_table:
             return None
         uses = {one: block.touched for one, block in possible.items()}
         found: list[tuple[float, dict[Marginal, float]]] = []
@@ -273,6 +273,13 @@ class _MarginSearch:
         weights = {one: table.weight / ratio for one, ratio in ratios.items()}
         total = sum(uses[one] for one in ratios)
         return (Found(tuple(ratios), total, (), math.inf),), [weights]
+
+    @property
+    def _is_one_plain_table(self) -> bool:
+        """Whether all that is asked is one table of one answer, all of it alike."""
+        (table, *more) = self.tables
+        is_alone = not more and len(table.answers) == 1 and all(map(is_checks, self.beside))
+        return is_alone and self.plan.goal == "mean" and len(set(table.published.values())) == 1
 
     def blocks(
         self, supports: Sequence[Found], weights: Weights | None = None
@@ -347,15 +354,7 @@ def best_strategy(
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
     tried: list[TriedSupports] = []
-    ranked: list[tuple[tuple[Found, ...], Weights | None]]
-    ranked = [(supports, None) for supports in found.ranked()]
-    several_laws = found.several_laws(ranked[0][0]) if ranked else None
-    if several_laws is not None:
-        ranked.append(several_laws)
-    if found.published():
-        own = [table.wanted(plan, None).weights for table in tables]
-        ranked.append((found.published(), own))
-    for supports, weights in ranked:
+    for supports, weights in _worth_a_design(found):
         uses = found.uses(supports)
         by_proxy = math.nan if weights is not None else math.sqrt(found.by_proxy(supports))
         about = TriedSupports(found.named(supports), uses, by_proxy)
@@ -369,6 +368,21 @@ def best_strategy(
         if is_kept and goal < least:
             kept, least = strategy, goal
     return kept, tuple(tried)
+
+
+def _worth_a_design(
+    found: _MarginSearch,
+) -> list[tuple[tuple[Found, ...], Weights | None]]:
+    """Supports of all tables, with weights of their marginals where those differ."""
+    listed: list[tuple[tuple[Found, ...], Weights | None]]
+    listed = [(supports, None) for supports in found.ranked()]
+    several_laws = found.several_laws(listed[0][0]) if listed else None
+    if several_laws is not None:
+        listed.append(several_laws)
+    if found.published():
+        own = [table.wanted(found.plan, None).weights for table in found.tables]
+        listed.append((found.published(), own))
+    return listed
 
 
 def _separately(found: _MarginSearch) -> Iterator[tuple[float, float]]:
