@@ -252,18 +252,23 @@ def _cut(
     if name == "joint":
         yield len(members), 1, [tuple(members)]
         return
+    views = views_of(asked) if name == "by group" else [(b,) for b in range(len(asked))]
     of_block: dict[int, list[int]] = {}
     for i in members:
         of_block.setdefault(entries[i].block, []).append(i)
-    views = views_of(asked) if name == "by group" else [(b,) for b in of_block]
     for view in views:
-        seen = [b for b in view if b in of_block]
-        if seen:
-            groups = _by_cell(asked, entries, list(chain(*(of_block[b] for b in seen))))
+        served = list(chain(*(of_block.get(b, ()) for b in view)))
+        if served:
+            groups = _by_cell(asked, entries, served)
             size = max(map(len, groups))
             batch = size if name == "by group" else 1
             draws = list(chain(*(in_batches(group, batch) for group in groups)))
-            yield batch, max(asked[b].touched for b in seen) * (size // batch), draws
+            yield batch, _touched(asked, entries, served) * (size // batch), draws
+
+
+def _touched(asked: Sequence[Block], entries: Sequence[AskedAnswer], served: Sequence[int]) -> int:
+    """How many cells of a view one person is in, at most."""
+    return max(asked[b].touched for b in {entries[i].block for i in served})
 
 
 def _by_cell(

@@ -169,8 +169,9 @@ class Key:
     def titles(self) -> tuple[str, ...]:
         """The keys as they are shown."""
         if not self.edges:
-            pairs = zip(self.values, self.labels, strict=True)
-            return tuple(value if isinstance(value, str) else label for value, label in pairs)
+            return tuple(
+                value if isinstance(value, str) else self._label(value) for value in self.values
+            )
         last = len(self.edges) - 2
         bins = enumerate(pairwise(self.edges))
         return tuple(f"[{a:g}, {b:g}{']' if i == last else ')'}" for i, (a, b) in bins)
