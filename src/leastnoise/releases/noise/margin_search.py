@@ -49,7 +49,7 @@ from leastnoise.releases.tables.strategy import (
 
 _SLACK = 1.2  # of the guard, a variance, where a proxy is up to 8 % above what is designed
 _DESIGNED, _DESIGNED_OF_SEVERAL = 5, 2  # supports that are designed in full
-_NEAR = 1.3  # of the best by the proxy, a variance: what is beyond has hardly ever been better
+_NEAR = 1.3  # of the best by the proxy, a variance: the proxy itself is off by 17 % at most
 # Several laws: the largest share of the goal, a variance, that is worth their search of a scale.
 _WORTH, _MOST_LAWS = 0.985, 4
 _MOST_PARTS = 8  # marginals of one table of which another takes a part
