@@ -31,7 +31,7 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
     if plan.person is not None:
         _check_person(plan.person, types[plan.person])
     for statistic in plan.statistics:
-        for key in statistic.group_by:
+        for key in (one.own for wanted in statistic.group_by for one in wanted.path):
             if key.column in plan.derive:
                 _check_derived_key(key, plan.kinds[key.column])
             else:

@@ -10,7 +10,7 @@ from typing import Any
 from leastnoise.optional import required as extra
 from leastnoise.releases.data import expressions as sql
 from leastnoise.releases.data.formulas import holds
-from leastnoise.releases.data.labels import key_label
+from leastnoise.releases.data.labels import key_label, label_within
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -21,7 +21,7 @@ from leastnoise.releases.noise.sensitivity import (
     leaves_out,
     turn,
 )
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, above_in
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Values
 
@@ -71,8 +71,12 @@ def _key_names(block: Block) -> list[str]:
 def _labelled(block: Block) -> tuple[Key, ...]:
     """The keys whose labels a view needs: those of the grouping, and of a table those that say
     whether a row is in it."""
-    beyond = () if block.marginal is None else block.marginal.within
-    return tuple(dict.fromkeys((*block.group_by, *beyond)))
+    about = block.marginal
+    if about is None:
+        return block.group_by
+    every = (*about.hidden, *about.within)
+    above = [one for key in block.group_by for one in key.path[:-1] if one in every]
+    return tuple(dict.fromkeys((*block.group_by, *above, *about.within)))
 
 
 def _of_complete_keys(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
@@ -94,10 +98,19 @@ def _of_table(ibis: Any, table: Table, block: Block, view: Any) -> Any:
     about = block.marginal
     if about is None:
         return view
-    keys = {
-        name: ibis.coalesce(labels[key], sql.comparable(ibis, table, ibis.literal(key.other)))
-        for name, key in zip(_key_names(block), block.group_by, strict=True)
-    }
+    every = (*about.hidden, *about.within)
+
+    def full(key: Key) -> Any:
+        """The label, or that of the hidden key: of the keys that this one is within, its own."""
+        above = above_in(key, every)
+        other = sql.comparable(ibis, table, ibis.literal(key.other))
+        if above is not None:
+            own = sql.comparable(ibis, table, ibis.literal(key.own.other))
+            other = label_within(ibis, table, full(above), own)
+        return ibis.coalesce(labels[key], other)
+
+    names = zip(_key_names(block), block.group_by, strict=True)
+    keys = {name: full(key) for name, key in names}
     one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
     lacking = [labels[key].isnull() for key in about.within]
     flag = reduce(operator.or_, lacking).ifelse(one, zero) if lacking else zero

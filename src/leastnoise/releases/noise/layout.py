@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
@@ -31,6 +32,7 @@ from leastnoise.releases.noise.sensitivity import (
     is_checks,
     plainly,
 )
+from leastnoise.releases.plan.keys import Key
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
@@ -125,23 +127,49 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
 
 
 def _ways(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    made = _joint_layout(asked, asked_jointly)
     is_grouped = any(block.group_by for block in asked)
-    made = [_layout("joint", asked_jointly)]
-    if is_grouped:
-        made += [_layout("by group", asked), _layout("product", asked)]
-        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
-            del made[0]  # one answer moves: noise of its own on each hides that with one draw
+    if is_grouped or not made:
+        made.append(_layout("by group", asked))
+        if not _has_one_answer(asked):
+            made.append(_layout("product", asked))
     if any(spec.weights is not None for layout in made for spec in layout.specs):
-        made.append(_layout("joint" + APART, asked_jointly))
+        made += [_layout("joint" + APART, asked_jointly)] if _may_be_joint(asked_jointly) else []
         made += [_layout("by group" + APART, asked)] if is_grouped else []
     return made
+
+
+def _has_one_answer(asked: Sequence[Block]) -> bool:
+    return all(len(block.answers) == 1 for block in asked if not is_checks(block))
+
+
+def _joint_layout(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    """One draw for all answers, where that may be worth a comparison."""
+    if not _may_be_joint(asked_jointly):
+        return []
+    made = _layout("joint", asked_jointly)
+    is_grouped = any(block.group_by for block in asked)
+    # One answer moves: noise of its own on each hides that with one draw.
+    moves_one = all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made.specs)
+    return [] if is_grouped and moves_one else [made]
+
+
+def _may_be_joint(asked: Sequence[Block]) -> bool:
+    """Whether no law would have too many answers: a law for 100,000 is not laid out for nothing."""
+    kinds = {(w, s) for block in asked for w, s in zip(block.weights, block.sigmas, strict=True)}
+    count = sum(len(block.groups) * len(block.answers) for block in asked if not is_checks(block))
+    return count <= _MOST_JOINT * len(kinds)
 
 
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
     cells, and equal and equally correlated within one, which least squares needs."""
-    alike = [replace(block, ranges=plainly(block.ranges)) for block in measured]
-    if all(len(block.answers) == 1 for block in measured if not is_checks(block)):
+    alike = list(measured)
+    for view in views_of(measured):
+        known = plainly([each for b in view for each in measured[b].ranges])
+        for b in view:
+            alike[b] = replace(measured[b], ranges=known[:1] * len(measured[b].ranges))
+    if _has_one_answer(measured):
         return [_layout("product", alike)]
     return [replace(_layout("by group" + APART, alike), name="by group"), _layout("product", alike)]
 
@@ -216,8 +244,9 @@ def _changes(
         other = sizes.pop(len(block.groups), 0)
         touched += other + sum(sorted(sizes.values(), reverse=True)[: block.touched])
     ranges = [entry.range for entry in served]
-    for draw in draws[1:]:
-        for at, moved in enumerate(_turned([entries[i].range for i in draw], ranges)):
+    others = dict.fromkeys(tuple(entries[i].range for i in draw) for draw in draws[1:])
+    for other_ranges in others:
+        for at, moved in enumerate(_turned(list(other_ranges), ranges)):
             ranges[at] = (min(ranges[at][0], moved[0]), max(ranges[at][1], moved[1]))
     return changes_of(ranges, touched)
 
@@ -245,12 +274,13 @@ def _check_uses(blocks: Sequence[Block]) -> int:
 
 def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     """Every answer of every group of the blocks."""
-    return tuple(
-        AskedAnswer(b, cell, *told)
-        for b, block in enumerate(asked)
-        for cell in range(len(block.cells))
-        for told in _asked_in(block, cell)
-    )
+    found: list[AskedAnswer] = []
+    for b, block in enumerate(asked):
+        declared, last = _asked_in(block, 0), len(block.cells) - 1
+        for cell in range(len(block.cells)):
+            each = _asked_in(block, last) if cell == last else declared
+            found += [AskedAnswer(b, cell, *told) for told in each]
+    return tuple(found)
 
 
 def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, AnswerRange]]:
@@ -308,17 +338,68 @@ def _cut(
     if name.startswith("joint"):
         yield 1, [tuple(members)]
         return
-    groups: dict[int, dict[int, list[int]]] = {}
+    is_grouped = name.startswith("by group")
+    of_block: dict[int, list[int]] = {}
     for i in members:
-        groups.setdefault(entries[i].block, {}).setdefault(entries[i].group, []).append(i)
-    for b, found in groups.items():
-        if name.startswith("by group"):
-            yield asked[b].touched, [tuple(served) for served in found.values()]
+        of_block.setdefault(entries[i].block, []).append(i)
+    for view in views_of(asked) if is_grouped else [(b,) for b in range(len(asked))]:
+        served = list(chain(*(of_block.get(b, ()) for b in view)))
+        if not served:
             continue
-        first = Counter(weights[i] for i in next(iter(found.values())))
-        for weight, count in first.items():
-            alike = [i for group in found.values() for i in group if weights[i] == weight]
-            yield asked[b].touched * count, [(i,) for i in alike]
+        # The cells of most answers come first: a law that serves those serves the others.
+        groups = sorted(_by_cell(asked, entries, served), key=len, reverse=True)
+        touched = max(asked[b].touched for b in {entries[i].block for i in served})
+        if is_grouped:
+            yield touched, [tuple(group) for group in groups]
+            continue
+        for weight, count in Counter(weights[i] for i in groups[0]).items():
+            alike = [i for group in groups for i in group if weights[i] == weight]
+            yield touched * count, [(i,) for i in alike]
+
+
+def _by_cell(
+    asked: Sequence[Block], entries: Sequence[AskedAnswer], members: Sequence[int]
+) -> list[list[int]]:
+    """The entries of one view, cell by cell."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i in members:
+        entry = entries[i]
+        groups.setdefault(asked[entry.block].cells[entry.group], []).append(i)
+    return list(groups.values())
+
+
+def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
+    """The blocks whose answers of one cell share a draw: those of one grouping, where one row is
+    one person.
+
+    Of a grouping a plan may measure the marginal of a table, with hidden keys, and beside it what
+    is in no table. A row that counts in a cell of both has the same keys in both, so it is in the
+    same cell of them. A person who is in no declared cell of the one may be in a hidden cell of the
+    other, and in no third place; but not where a block has a cell of its own for all other rows: a
+    person could be there and in a cell of the other block. Such a block stays by itself, unless
+    its rows there count nowhere else, because of keys that are complete.
+    """
+    found: dict[tuple[Key, ...], list[int]] = {}
+    alone: list[tuple[int, ...]] = []
+    marginals = (block for block in asked if block.marginal is not None)
+    shared = {block.group_by for block in marginals if _is_one_row(block)}
+    for b, block in enumerate(asked):
+        is_shared = block.group_by in shared and block.where is None
+        if is_shared and not is_checks(block) and _has_no_third_place(block):
+            found.setdefault(block.group_by, []).append(b)
+        else:
+            alone.append((b,))
+    return sorted([*alone, *(tuple(view) for view in found.values())])
+
+
+def _is_one_row(block: Block) -> bool:
+    return block.marginal is not None and block.marginal.is_one_row
+
+
+def _has_no_third_place(block: Block) -> bool:
+    if block.other is None:
+        return True
+    return block.marginal is not None and all(key.complete for key in block.marginal.within)
 
 
 def in_batches(entries: Sequence[int], size: int) -> list[tuple[int, ...]]:

@@ -30,14 +30,13 @@ from leastnoise.laws.correlated import gaussian_reach
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.records import Spend
 from leastnoise.releases.noise.layout import CHECKS, AskedAnswer, NoiseLayout, in_batches, layouts
-from leastnoise.releases.noise.margins import (
-    MarginTable,
-    Published,
+from leastnoise.releases.noise.margin_search import (
     Strategy,
     TriedSupports,
     best_strategy,
     separate_stds,
 )
+from leastnoise.releases.noise.margins import MarginTable, Published
 from leastnoise.releases.noise.search import (
     CLOSE,
     DesignedLaw,

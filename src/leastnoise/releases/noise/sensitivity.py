@@ -135,7 +135,7 @@ from typing import Literal
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
 from leastnoise.releases.plan.formula import Formula
-from leastnoise.releases.plan.keys import Key, groups
+from leastnoise.releases.plan.keys import Key, groups, hidden_labels
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
 
@@ -204,6 +204,11 @@ class MeasuredMarginal:
     table: int
     hidden: tuple[Key, ...] = ()
     within: tuple[Key, ...] = ()
+    is_one_row: bool = False  # whether a person has one row, and is in one cell
+
+    def labels(self, key: Key) -> tuple[str, ...]:
+        """The labels of a column of the table, the hidden ones last."""
+        return (*key.labels, *hidden_labels(key, self.hidden, self.within))
 
 
 @dataclass(frozen=True)
@@ -237,9 +242,7 @@ class Block:
     def groups(self) -> list[tuple[str, ...]]:
         if self.marginal is None:
             return groups(self.group_by)
-        hidden = self.marginal.hidden
-        each = ((*key.labels, *([key.other] if key in hidden else [])) for key in self.group_by)
-        return list(product(*each))
+        return list(product(*map(self.marginal.labels, self.group_by)))
 
     @cached_property
     def cells(self) -> list[tuple[str, ...]]:
@@ -299,7 +302,8 @@ def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int
 def range_of(plan: Plan, answer: Answer, limit: ContributionBounds) -> AnswerRange:
     """By how much a person who comes moves the answer, in sensitivities; either way where that does
     not help, see the docstring above. The ends are floats, rounded outwards."""
-    is_apart = plan.relation == "add/remove" and "totals" not in plan.postprocess
+    is_solved = "totals" in plan.postprocess and not plan.one_row_per_person
+    is_apart = plan.relation == "add/remove" and not is_solved
     is_n_public = any(statistic.public_n is not None for statistic in plan.statistics)
     low, high = contribution(answer, limit)
     largest = max(abs(low), abs(high))
@@ -516,7 +520,7 @@ def measured_block(
     )
     if 0 in block.sensitivities:
         return None
-    has_several = any(len(key.labels) + (key in about.hidden) > 1 for key in keys)
+    has_several = any(len(about.labels(key)) > 1 for key in keys)
     is_replaced = plan.relation == "replace"
     return replace(block, touched=2 if is_replaced and has_several else 1)
 

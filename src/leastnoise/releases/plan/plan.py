@@ -342,7 +342,7 @@ class Plan:
         """The columns of the table that are read."""
         named = [] if self.person is None else [self.person]
         for statistic in self.statistics:
-            named += [key.column for key in statistic.group_by]
+            named += [column for key in statistic.group_by for column in key.path_columns]
             named += [] if statistic.column is None else [statistic.column]
         for formula in (*self.formulas.values(), *self.conditions):
             named += columns_of(formula)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -13,8 +14,8 @@ from leastnoise.releases.estimates.shares import share
 from leastnoise.releases.noise.margins import named_marginal
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.search import SampledLaw
-from leastnoise.releases.noise.sensitivity import Block, bounded_columns
-from leastnoise.releases.plan.keys import OTHER, group_titles
+from leastnoise.releases.noise.sensitivity import Block, MeasuredMarginal, bounded_columns
+from leastnoise.releases.plan.keys import Key, group_titles, hidden_shown
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import ReleaseRecord
 from leastnoise.text.numbers import above, below
@@ -269,11 +270,16 @@ def _group_title(block: Block, group: int) -> str:
     """A group of a block for people; of a table that has hidden keys, with those."""
     if block.marginal is None:
         return group_titles(block.group_by)[group]
-    titles = [
-        [f"{key.column} = {title}" for title in (*key.titles, *([OTHER] if hidden else []))]
-        for key, hidden in ((key, key in block.marginal.hidden) for key in block.group_by)
+    return _titles_of_table(block.group_by, block.marginal)[group]
+
+
+@lru_cache(maxsize=16)
+def _titles_of_table(group_by: tuple[Key, ...], about: MeasuredMarginal) -> list[str]:
+    each = [(*key.keys_shown, *hidden_shown(key, about.hidden, about.within)) for key in group_by]
+    return [
+        ", ".join(f"{column} = {title}" for shown in cell for column, title in shown)
+        for cell in product(*each)
     ]
-    return ", ".join(list(product(*titles))[group])
 
 
 def tables(made: Mechanism) -> list[dict[str, Any]]:
