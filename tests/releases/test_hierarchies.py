@@ -116,7 +116,7 @@ def test_a_nested_key():
     (district,) = keys_of(DISTRICT, "count")
     assert district.within == region
     assert len(district.labels) == 10
-    assert plan().columns == ("country", "region", "district")
+    assert plan().columns_read == ("country", "region", "district")
     described = district.describe()
     assert described["within"]["within"]["column"] == "country"
     assert "within" not in Key("a", ("b",)).describe()
@@ -151,7 +151,7 @@ def test_a_grouping_names_no_column_twice():
 def test_from_a_file():
     asked = {"kind": "count", "group_by": REGION}
     plain = {"name": "h", "epsilon": 1.0, "relation": "add/remove", "one_row_per_person": True}
-    assert plan_from({**plain, "statistic": [asked]}).columns == ("country", "region")
+    assert plan_from({**plain, "statistic": [asked]}).columns_read == ("country", "region")
 
 
 def test_keys_of_other_kinds_and_spellings():
