@@ -29,7 +29,12 @@ from leastnoise.releases.noise.sensitivity import Answer
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.tables.columns import Marginal, cells
 from leastnoise.releases.tables.integers import fitted_table, marginal_of, rounded
-from leastnoise.releases.tables.intervals import ErrorPart, SymmetricLaw, half_width
+from leastnoise.releases.tables.intervals import (
+    MOST_PLACES,
+    ErrorPart,
+    SymmetricLaw,
+    half_width,
+)
 from leastnoise.releases.tables.reconstruction import (
     Measurement,
     covariance,
@@ -300,7 +305,7 @@ def _put_together(
 def symmetric(noise: Noise) -> SymmetricLaw:
     """The law of the noise on one answer of a draw, by its masses on a lattice."""
     far = float(noise.quantile(_FAR, upper=True))
-    if noise.domain == "integer":
+    if noise.domain == "integer" and far < MOST_PLACES:
         places = np.arange(math.ceil(far) + 1, dtype=np.float64)
         masses, step = noise.ccdf(places - 1.0) - noise.ccdf(places), 1.0
     else:

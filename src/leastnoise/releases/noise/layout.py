@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
+from leastnoise.releases.noise.log_concave import Shifts
+from leastnoise.releases.noise.one_view import Spread
 from leastnoise.releases.noise.sensitivity import Answer, Block, changes_of, is_checks
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
@@ -36,12 +38,16 @@ class AskedAnswer:
     answer: Answer
     sensitivity: int
     is_one_sided: bool = False  # a person who comes can only add to it
+    spread: Spread | None = None  # then `sensitivity` is its unit
 
 
 @dataclass(frozen=True)
 class LawSpec:
     """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed. Of
-    the answers of one draw a person makes the `changes`."""
+    the answers of one draw a person makes the `changes`.
+
+    Where one person's rows are spread over the draws, `shifts` says by how much these move, and how
+    many; the law must then be one that `one_view` knows the worst spread of."""
 
     batch: int
     uses: int
@@ -49,12 +55,22 @@ class LawSpec:
     fixed: float | None
     domain: Domain
     changes: Changes = BOX
+    shifts: Shifts = ()
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: not all very different weights can be had."""
         if self.fixed is not None:
             return self.fixed
+        if self.shifts:
+            return scale * self.factor
         return min(max(scale * self.factor, SMALLEST), LARGEST)
+
+    @property
+    def gaussian_uses(self) -> float:
+        """μ² of independent Gaussian noise of standard deviation 1."""
+        if self.shifts:
+            return float(sum(shift**2 * count for shift, count in self.shifts))
+        return float(self.uses * self.changes.touched_of(self.batch))
 
 
 @dataclass(frozen=True)
@@ -82,9 +98,12 @@ class NoiseLayout:
         return epsilon - self.check_uses * self.check_epsilon(epsilon), (1.0 - CHECKS) * delta
 
 
-def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+def layouts(
+    asked: Sequence[Block], asked_jointly: Sequence[Block], spread: Sequence[Block] = ()
+) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
     made = [_layout("joint", asked_jointly)]
+    made += [_layout("spread", spread)] if any(any(block.spreads) for block in spread) else []
     if any(block.group_by for block in asked):
         made += [_layout("by group", asked), _layout("product", asked)]
         if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
@@ -101,13 +120,15 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
     cells, which least squares needs."""
-    if all(len(block.answers) == 1 for block in measured if not is_checks(block)):
+    asked = [block for block in measured if not is_checks(block)]
+    if all(len(block.answers) == 1 or any(block.spreads) for block in asked):
         return [_layout("product", measured)]
     return [_layout("by group", measured), _layout("product", measured)]
 
 
-# weight, wanted sigma, answers a draw, domain, what one person changes in it
-_Shape = tuple[float, float | None, int, Domain, Changes]
+# noise in units of the scale, wanted sigma, answers a draw, domain, what one person changes in it,
+# whether rows are spread over its draws
+_Shape = tuple[float, float | None, int, Domain, Changes, bool]
 
 
 def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
@@ -124,18 +145,55 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
     for (weight, ratio), members in classes.items():
-        served = [i for i in members if i not in apart]
+        spread = [i for i in members if i not in apart and entries[i].spread is not None]
+        for shape, found, draws in _spread_draws(asked, entries, spread, weight):
+            specs[shape] = _with_more(specs.get(shape), found)
+            drawn += [(shape, draw) for draw in draws]
+        served = [i for i in members if i not in apart and entries[i].spread is None]
         domain = _domain(ratio, [entries[i] for i in served])
         for batch, seen, draws in _cut(name, asked, entries, served):
             changes = _changes(asked, entries, draws)
-            shape = (weight, ratio, batch, domain, changes)
-            before = specs[shape].uses if shape in specs else 0
-            specs[shape] = LawSpec(batch, before + seen, 1.0 / weight, ratio, domain, changes)
+            shape = (1.0 / weight, ratio, batch, domain, changes, False)
+            found = LawSpec(batch, seen, 1.0 / weight, ratio, domain, changes)
+            specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
     return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+
+
+def _with_more(known: LawSpec | None, found: LawSpec) -> LawSpec:
+    """A law that serves what a known one serves too."""
+    if known is None:
+        return found
+    shifts = Counter(dict(known.shifts))
+    shifts.update(dict(found.shifts))
+    return replace(found, uses=known.uses + found.uses, shifts=tuple(sorted(shifts.items())))
+
+
+def _spread_draws(
+    asked: Sequence[Block], entries: Sequence[AskedAnswer], members: Sequence[int], weight: float
+) -> Iterator[tuple[_Shape, LawSpec, list[tuple[int, ...]]]]:
+    """The entries over which one person's rows are spread, one draw each: by block and answer what
+    one person changes there. Where no cell moves by more than one unit every law is judged by the
+    same vector, so that any may be designed."""
+    alike: dict[tuple[int, Answer], list[int]] = {}
+    for i in members:
+        alike.setdefault((entries[i].block, entries[i].answer), []).append(i)
+    for (b, answer), served in alike.items():
+        spread = entries[served[0]].spread
+        if spread is None:
+            continue
+        block = asked[b]
+        place = block.answers.index(answer) if answer in block.answers else 0
+        factor = block.sensitivities[place] / spread.unit / weight
+        is_single = spread.change.largest == 1
+        shape: _Shape = (factor, None, 1, "integer", BOX, not is_single)
+        shifts = () if is_single else spread.change.shifts
+        uses = len(spread.change.concentrated)
+        spec = LawSpec(1, uses, factor, None, "integer", BOX, shifts)
+        yield shape, spec, [(i,) for i in served]
 
 
 def _changes(
@@ -166,12 +224,22 @@ def _check_uses(blocks: Sequence[Block]) -> int:
 
 def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     """Every answer of every group of the blocks."""
-    return tuple(
+    found = (
         AskedAnswer(b, cell, *told)
         for b, block in enumerate(asked)
         for cell in range(len(block.cells))
         for told in _asked_in(block, cell)
     )
+    return tuple(_in_its_unit(asked[entry.block], entry) for entry in found)
+
+
+def _in_its_unit(block: Block, entry: AskedAnswer) -> AskedAnswer:
+    """The answer, in the unit of its spread where it has one."""
+    is_apart = entry.group == len(block.groups) and not block.other_is_free
+    if not block.spreads or is_apart or entry.answer not in block.answers:
+        return entry
+    spread = block.spreads[block.answers.index(entry.answer)]
+    return entry if spread is None else replace(entry, sensitivity=spread.unit, spread=spread)
 
 
 def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, bool]]:

@@ -28,7 +28,8 @@ from functools import cached_property
 from itertools import product
 
 from leastnoise.errors import DesignError
-from leastnoise.releases.noise.layout import NoiseLayout, layouts_of
+from leastnoise.releases.noise import view_tables
+from leastnoise.releases.noise.layout import AskedAnswer, NoiseLayout, layouts_of
 from leastnoise.releases.noise.search import ScaledLaws, best, gaussian_mu
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -139,10 +140,11 @@ class Strategy:
 
 
 def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
-    """The tables with margins among what a plan asks for: none where persons have several rows, for
-    then each grouping keeps rows of its own choice."""
+    """The tables with margins among what a plan asks for. Where persons have several rows all of it
+    is of tables if the plan has one view for all groupings, and nothing if each keeps rows of its
+    own choice."""
     if not plan.one_row_per_person:
-        return []
+        return view_tables.tables(plan, asked, _table)
     # By sensitivity too: when persons are replaced, that of a sum differs in groups and in total.
     published: dict[tuple[Answer, int], dict[Grouping, float]] = {}
     for block in asked:
@@ -175,8 +177,9 @@ def _marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Bl
     like = Block((), table.answers, (), weights, (), 1)
     found: dict[Marginal, Block] = {}
     wanted = table.wanted(plan, None)
+    made = measured_block if plan.one_row_per_person else view_tables.measured
     for one in candidates(wanted, MOST_CELLS):
-        block = measured_block(plan, tuple(table.keys[j] for j in one), about, like)
+        block = made(plan, tuple(table.keys[j] for j in one), about, like)
         if block is not None:
             found[one] = block
     finest = max(found, key=lambda one: (len(one), one))
@@ -191,12 +194,17 @@ def _beside(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -
     """The blocks of what is in no table, and of the checks. Other keys of a column of a table are
     told by the table's hidden cells where it counts rows, else among the checks."""
     told = {key for table in tables for key in (table.keys if table.counts_rows else table.within)}
+    if not plan.one_row_per_person:
+        told = {key for table in tables if table.counts_rows for key in table.hidden_keys}
     kept: list[Block] = []
     for block in asked:
         left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
             told |= set(block.group_by)
+    if not plan.one_row_per_person:
+        every = dict.fromkeys(key for table in tables for key in table.keys)
+        return [*kept, *view_tables.checks(plan, kept, [key for key in every if key not in told])]
     hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
     return [*kept, *checks_block(plan, [(key,) for key in hidden if key not in told])]
 
@@ -247,7 +255,7 @@ def _paid(blocks: Sequence[Block]) -> _Paid:
     found = _Paid()
     for block in blocks:
         if not is_checks(block):
-            found = found.and_of(block.touched, len(block.answers), max(block.weights))
+            found = found.and_of(block.paid_uses, len(block.answers), max(block.weights))
     return found
 
 
@@ -314,14 +322,14 @@ class _MarginSearch:
             return paid.variance(self.plan.epsilon, self.mu) / weight**2
 
         most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
-        uses = {one: block.touched for one, block in possible.items()}
+        uses = {one: block.paid_uses for one, block in possible.items()}
         return search(table.wanted(self.plan, most), list(possible), uses, noise, _DESIGNED)
 
     def _with(self, rest: _Paid, t: int, uses: int | None) -> _Paid:
         table, possible = self.tables[t], self.marginals[t]
         if uses is None:
             published = {table.marginal(grouping) for grouping in table.published}
-            uses = sum(possible[one].touched for one in published if one in possible)
+            uses = sum(possible[one].paid_uses for one in published if one in possible)
         return rest.and_of(uses, len(table.answers), table.weight)
 
     def guard(self, table: MarginTable) -> dict[Marginal, float]:
@@ -341,7 +349,7 @@ class _MarginSearch:
             own = table.wanted(self.plan, None).weights
             if not all(one in possible for one in own):
                 return ()
-            uses = sum(possible[one].touched for one in own)
+            uses = sum(possible[one].paid_uses for one in own)
             found.append(Found(tuple(own), uses, (), math.inf))
         has_several = any(len(set(table.published.values())) > 1 for table in self.tables)
         return tuple(found) if has_several else ()
@@ -358,7 +366,7 @@ class _MarginSearch:
                 pairs = zip(own, found.support, strict=True)
                 each = len(table.answers)
                 own = [replace(block, weights=(weights[one],) * each) for block, one in pairs]
-            if table.within and table.within not in outside:
+            if table.within and table.within not in outside and self.plan.one_row_per_person:
                 outside.add(table.within)
                 own = list(with_outside(self.plan, own))
             made += own
@@ -401,6 +409,7 @@ def best_strategy(
     tables = margin_tables(plan, asked)
     if not tables or plan.delta is None:
         return None, ()
+    separate = view_tables.in_the_view(plan, asked, separate)
     found = _MarginSearch(plan, tables, asked, separate)
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
@@ -462,7 +471,11 @@ def _designed(
             marginal: max(stds[start + i, answer] for answer in table.answers)
             for i, marginal in enumerate(one.support)
         }
-        sensitivities = layout.blocks[start].sensitivities
+        sensitivities = tuple(
+            entry.sensitivity
+            for entry in layout.entries
+            if entry.block == start and entry.group == 0
+        )
         start += len(one.support)
         wanted, guard = table.wanted(plan, None), found.guard(table)
         for marginal, reached in variances_of(table, wanted, measured).items():
@@ -483,8 +496,15 @@ def stds_of(layout: NoiseLayout, laws: ScaledLaws) -> dict[tuple[int, Answer], f
         std = laws.laws[spec].noise.std
         for i in entries:
             entry = layout.entries[i]
-            found[entry.block, entry.answer] = std
+            found[entry.block, entry.answer] = std * _unit_of(layout.blocks[entry.block], entry)
     return found
+
+
+def _unit_of(block: Block, entry: AskedAnswer) -> float:
+    """What the noise of an entry is a multiple of, in sensitivities."""
+    if entry.spread is None:
+        return 1.0
+    return entry.sensitivity / block.sensitivities[block.answers.index(entry.answer)]
 
 
 def separate_stds(layout: NoiseLayout, laws: ScaledLaws) -> dict[Published, float]:

@@ -32,6 +32,7 @@ from leastnoise.releases.noise.margins import (
     best_strategy,
     separate_stds,
 )
+from leastnoise.releases.noise.one_view import is_log_concave
 from leastnoise.releases.noise.search import (
     CLOSE,
     DesignedLaw,
@@ -44,6 +45,7 @@ from leastnoise.releases.noise.search import (
     solve,
 )
 from leastnoise.releases.noise.sensitivity import Block, blocks
+from leastnoise.releases.noise.spreads import with_spreads
 from leastnoise.releases.plan.plan import Plan
 
 _AGAIN = 3  # designs that take back what the checks did not need
@@ -114,9 +116,18 @@ class Mechanism:
         return self.asked or self.blocks
 
     @property
+    def is_one_view(self) -> bool:
+        """Whether all groupings are of one choice of rows of each person."""
+        return any(block.marginal is not None and block.marginal.in_view for block in self.blocks)
+
+    @property
     def spends(self) -> tuple[Spend, ...]:
         """What the ledger is charged."""
-        return tuple(Spend(law.noise, 1.0, law.uses, law.changes) for law in self.laws)
+        return tuple(
+            Spend(law.noise, sensitivity, uses, law.changes)
+            for law in self.laws
+            for sensitivity, uses in law.parts
+        )
 
     def std(self, entry: int) -> float:
         """Standard deviation of the noise on one entry.
@@ -163,7 +174,8 @@ def mechanism(plan: Plan) -> Mechanism:
             "declare delta = the probability with which epsilon may be exceeded, such as 1e-9."
         )
     asked = blocks(plan)
-    possible = layouts(asked, blocks(plan, joint=True))
+    jointly = blocks(plan, joint=True)
+    possible = layouts(asked, jointly, with_spreads(plan, jointly))
     chosen, found, alternatives = best(possible, plan.epsilon, plan.delta)
     separate = separate_stds(chosen, found)
     strategy, tried = best_strategy(plan, asked, separate)
@@ -196,8 +208,26 @@ def _of_tables(
     return {
         "tables": strategy.tables,
         "asked": asked,
-        "separate": MappingProxyType(dict(separate)),
+        "separate": MappingProxyType(_in_units(strategy, asked, separate)),
     }
+
+
+def _in_units(
+    strategy: Strategy, asked: Sequence[Block], separate: Mapping[Published, float]
+) -> dict[Published, float]:
+    """The noise of each grouping by itself, in what the numbers of its table are multiples of."""
+    own = {
+        (block.group_by, answer): most
+        for block in asked
+        for answer, most in zip(block.answers, block.sensitivities, strict=True)
+    }
+    found = dict(separate)
+    for table in strategy.tables:
+        for answer, unit in zip(table.answers, table.sensitivities, strict=True):
+            for grouping in table.published:
+                key = (grouping, answer)
+                found[key] = separate[key] * (own[key] / unit)
+    return found
 
 
 # The checks
@@ -263,8 +293,10 @@ def sampled_within(
         # A closed form gets a lattice, which costs a little: it is widened until the judge agrees.
         wider = 1.0 + _WIDER * attempt
         laws = tuple(
-            SampledLaw(law.sampled(wider), law.uses, law.origin, law.changes) for law in designed
+            SampledLaw(law.sampled(wider), law.uses, law.origin, law.changes, law.shifts)
+            for law in designed
         )
+        _check_spread(laws)
         cost = composed_epsilon(laws, delta)
         if cost <= epsilon:
             return laws, cost
@@ -272,6 +304,16 @@ def sampled_within(
         f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} "
         "allowed."
     )
+
+
+def _check_spread(laws: Sequence[SampledLaw]) -> None:
+    """That every law whose draws one person's rows are spread over is one for which the
+    concentrated change is the worst, as it is drawn."""
+    for law in laws:
+        if law.shifts and not is_log_concave(law.noise):
+            raise DesignError(
+                f"Expected a log-concave law for rows that are spread over groups, not {law.noise}."
+            )
 
 
 def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ...]:
@@ -288,7 +330,8 @@ def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:
     a draw move the same way, else independent."""
     mu2 = 0.0
     for spec, law in zip(layout.specs, laws, strict=False):
-        mu2 += spec.uses * gaussian_reach(spec.batch, spec.changes) / law.noise.variance
+        reach = gaussian_reach(spec.batch, spec.changes)
+        mu2 += (spec.gaussian_uses if spec.shifts else spec.uses * reach) / law.noise.variance
     if layout.checks:
         mu2 += layout.check_uses / laws[-1].noise.variance
     return math.sqrt(mu2)

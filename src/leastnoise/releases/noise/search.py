@@ -26,8 +26,11 @@ from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
 from leastnoise.lattice.resolution import bins_to_compare
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
+from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.releases.noise import log_concave
 from leastnoise.releases.noise.layout import LARGEST, SMALLEST, LawSpec, NoiseLayout
+from leastnoise.releases.noise.log_concave import Shifts
 
 _GAUSSIAN_CLOSE = 1e-9  # of ε, how close Gaussian noise comes to it
 CLOSE = 1e-3  # how far below the budget a search over several laws may stop
@@ -47,9 +50,12 @@ class DesignedLaw:
     origin: str
     delta: float
     changes: Changes = BOX
+    shifts: Shifts = ()
 
     def sampled(self, wider: float = 1.0) -> Noise:
         """The law as it is sampled; a closed form gets a lattice and may need to be `wider`."""
+        if self.shifts and isinstance(self.noise, LatticeNoise):
+            return log_concave.drawn(self.noise, self.shifts, self.delta)
         noise = classic.lattice_form(self.noise, wider=wider)
         if noise.sampler().is_exact:  # drawn as it is, without integer weights
             return noise
@@ -59,12 +65,28 @@ class DesignedLaw:
 @dataclass(frozen=True)
 class SampledLaw:
     """A law with integer weights for answers of unit sensitivity; one person can be seen in at most
-    `uses` of its draws, and makes the `changes` in each."""
+    `uses` of its draws, and makes the `changes` in each.
+
+    Where one person's rows are spread over its draws, `shifts` are the worst spread: by how much
+    draws move, and how many."""
 
     noise: Noise
     uses: int
     origin: str
     changes: Changes = BOX
+    shifts: Shifts = ()
+
+    @property
+    def parts(self) -> tuple[tuple[float, int], ...]:
+        """The sensitivities that draws are judged at, and how many."""
+        return judged_parts(self)
+
+
+def judged_parts(law: DesignedLaw | SampledLaw) -> tuple[tuple[float, int], ...]:
+    """The sensitivities that the draws of a law are judged at, and how many."""
+    if not law.shifts:
+        return ((1.0, law.uses),)
+    return tuple((float(shift), count) for shift, count in law.shifts)
 
 
 @dataclass(frozen=True)
@@ -78,11 +100,13 @@ class ScaledLaws:
 
 def composed_epsilon(laws: Sequence[DesignedLaw | SampledLaw], delta: float) -> float:
     """ε of all uses of laws."""
-    return _composed([(law.noise, law.uses, law.changes) for law in laws]).epsilon(delta)
+    return _composed(
+        [(law.noise, *part, law.changes) for law in laws for part in judged_parts(law)]
+    ).epsilon(delta)
 
 
-def _composed(laws: Sequence[tuple[Noise, int, Changes]]) -> PrivacyLoss:
-    first, *others = (PrivacyLoss.of(noise, 1.0, space).compose(n) for noise, n, space in laws)
+def _composed(laws: Sequence[tuple[Noise, float, int, Changes]]) -> PrivacyLoss:
+    first, *others = (PrivacyLoss.of(noise, s, space).compose(n) for noise, s, n, space in laws)
     for loss in others:
         first = first.compose(loss)
     return first
@@ -139,8 +163,7 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
         return gaussian
 
     def epsilon_of(scale: float) -> float:
-        cubes = [(_cube(spec, spec.sigma(scale)), spec.uses, spec.changes) for spec in specs]
-        together = _composed(cubes)
+        together = _composed([one for spec in specs for one in _known(spec, spec.sigma(scale))])
         try:
             return together.epsilon(delta)
         except AccountingError:
@@ -156,6 +179,13 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
         return gaussian
     # Else cubes need more than Gaussian noise, or than could be had.
     return gaussian if found is None else found
+
+
+def _known(spec: LawSpec, sigma: float) -> list[tuple[Noise, float, int, Changes]]:
+    """The known law, with the sensitivities that its draws are judged at."""
+    law = _cube(spec, sigma)
+    parts = spec.shifts or ((1, spec.uses),)
+    return [(law, float(shift), count, spec.changes) for shift, count in parts]
 
 
 def _cube(spec: LawSpec, sigma: float) -> Noise:
@@ -193,8 +223,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 def gaussian_scale(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
     """The scale that independent Gaussian noise would need, +inf where the fixed sigmas leave it
     nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·touched/σ²."""
-    seen = [spec.uses * spec.changes.touched_of(spec.batch) for spec in specs]
-    each = list(zip(seen, specs, strict=True))
+    each = [(spec.gaussian_uses, spec) for spec in specs]
     spent = sum(uses / spec.fixed**2 for uses, spec in each if spec.fixed is not None)
     wanted = sum(uses / spec.factor**2 for uses, spec in each if spec.fixed is None)
     allowed = gaussian_mu(epsilon, delta) ** 2
@@ -244,6 +273,8 @@ def _all_gaussian(specs: Sequence[LawSpec], epsilon: float, delta: float) -> Sca
     scale = gaussian_scale(specs, epsilon, delta)
     if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
         return None
+    if any(spec.shifts for spec in specs):  # whose laws are drawn as integers, Gaussian among them
+        return None
     noise = [
         (classic.gaussian(spec.sigma(scale)), spec.uses * spec.changes.touched_of(spec.batch))
         for spec in specs
@@ -276,6 +307,8 @@ def _common(
             )
         return found
     low, high = SMALLEST / max(factors), LARGEST / min(factors)
+    if any(spec.shifts for spec in specs):  # whose sigmas are in units, and not in sensitivities
+        low, high = SMALLEST, LARGEST
     guess = _estimate(specs, target, delta) if start is None else start
     begin = guess if math.isfinite(guess) else math.sqrt(low * high)
     found = calibrate(
@@ -299,6 +332,8 @@ def designed(
     spec: LawSpec, delta: float, *, epsilon: float | None = None, sigma: float | None = None
 ) -> DesignedLaw:
     """The best law for a spec."""
+    if spec.shifts:
+        return _of_spread(spec, delta, epsilon=epsilon, sigma=sigma)
     # On the integers very small noise may not exist; the real line then serves counts too.
     domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
     failure = ""
@@ -319,6 +354,17 @@ def designed(
         if epsilon is not None and cost <= epsilon:
             return found
     raise DesignError(failure)
+
+
+def _of_spread(
+    spec: LawSpec, delta: float, *, epsilon: float | None, sigma: float | None
+) -> DesignedLaw:
+    """The best log-concave law for rows that are spread over draws: see `one_view`."""
+    if sigma is not None:
+        noise, name = log_concave.of_sigma(sigma, spec.shifts, delta)
+    else:
+        noise, name = log_concave.of_epsilon(float(epsilon or 0.0), spec.shifts, delta)
+    return DesignedLaw(noise, spec.uses, name, delta, shifts=spec.shifts)
 
 
 def _designed_on(

@@ -116,6 +116,7 @@ from typing import Literal
 
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
+from leastnoise.releases.noise.one_view import Spread
 from leastnoise.releases.plan.keys import Key, groups
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
@@ -138,6 +139,7 @@ class Answer:
     column: str = ""  # of unreadable and clipped values
     # Of other keys, and of what the bounds of a grouping leave out; without, too many rows.
     group_by: tuple[Key, ...] = ()
+    in_view: bool = False  # of what the one view of the plan leaves out in one cell of it
 
     @property
     def half_range(self) -> int:
@@ -180,6 +182,7 @@ class MeasuredMarginal:
     table: int
     hidden: tuple[Key, ...] = ()
     within: tuple[Key, ...] = ()
+    in_view: bool = False  # of the rows that the one view of the plan keeps of each person
 
 
 @dataclass(frozen=True)
@@ -204,6 +207,14 @@ class Block:
         bool, ...
     ] = ()  # whether each of `answers`, and then `other`, only moves up
     marginal: MeasuredMarginal | None = None
+    # Of each answer, what one person changes over all groups, where that is less than `touched`
+    # times its sensitivity; none where nothing else is known, or wanted.
+    spreads: tuple[Spread | None, ...] = ()
+
+    @property
+    def paid_uses(self) -> int:
+        """How many draws at its sensitivity a person costs, about."""
+        return 1 if any(self.spreads) else self.touched
 
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
@@ -340,15 +351,18 @@ def is_checks(block: Block) -> bool:
     return block.answers[0].measure in ONCE
 
 
-def checks_block(plan: Plan, other_keys: Sequence[tuple[Key, ...]]) -> list[Block]:
-    """The block of the checks that count persons, if there are any."""
+def checks_block(
+    plan: Plan, other_keys: Sequence[tuple[Key, ...]], left_out: Sequence[Answer] | None = None
+) -> list[Block]:
+    """The block of the checks that count persons, if there are any; with `left_out` for those whose
+    rows are left out, by default by the bounds of every grouping."""
     values = bounded_columns(plan)
     columns = dict.fromkeys(one.column for one in values)
     answers = [
         *(Answer("other keys", group_by=one) for one in other_keys),
         *(Answer("unreadable", column=column) for column in columns),
         *(Answer("clipped", one, one.column) for one in values),
-        *_left_out(plan),
+        *(_left_out(plan) if left_out is None else left_out),
     ]
     if not answers:
         return []
@@ -374,15 +388,19 @@ def bounded_columns(plan: Plan) -> list[Values]:
     return list(bounds.values())
 
 
-def _left_out(plan: Plan) -> list[Answer]:
-    """Where a bound on rows, on groups, or on rows in one group may leave rows of a person out."""
-    if plan.person is None:
-        return []
-    groupings = dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)
+def left_out_of(plan: Plan, groupings: Sequence[tuple[Key, ...]]) -> list[Answer]:
+    """Where a bound on rows, or those of these groupings, may leave rows of a person out."""
     return [
         Answer("left out"),
         *(Answer("left out", group_by=one) for one in groupings if any(leaves_out(plan, one))),
     ]
+
+
+def _left_out(plan: Plan) -> list[Answer]:
+    """Where a bound on rows, on groups, or on rows in one group may leave rows of a person out."""
+    if plan.person is None:
+        return []
+    return left_out_of(plan, list(dict.fromkeys(s.group_by for s in plan.statistics if s.group_by)))
 
 
 def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:

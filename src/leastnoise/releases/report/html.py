@@ -64,7 +64,7 @@ def html_report(release: ReleaseRecord) -> str:
 </dl>
 <h2>What is guaranteed</h2>
 <p>{escape(in_words(release))}</p>
-<p>Protected is {escape(unit(plan))}. Neighbouring tables: {escape(plan.relation)} one person.
+<p>Protected is {escape(unit(plan, made))}. Neighbouring tables: {escape(plan.relation)} one person.
 This covers {escape(guarantee(release)["covers"])}.</p>
 {_cautions(release)}<h2>The numbers</h2>{labelled}
 <div class="scroll">{_table(release)}</div>
