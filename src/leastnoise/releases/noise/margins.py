@@ -292,7 +292,7 @@ class _MarginSearch:
         """The goal for supports of all tables at once; +inf where a guard is far from kept."""
         paid = _paid(self.beside)
         for table, found in zip(self.tables, supports, strict=True):
-            paid = paid.and_of(found.uses, len(table.answers), table.weight)
+            paid = paid.and_of(*self._drawn(table, found.uses), table.weight)
         scale = paid.variance(self.plan.epsilon, self.mu)
         pairs = [
             (max(block.weights), scale / max(block.weights) ** 2)
@@ -315,10 +315,10 @@ class _MarginSearch:
         for other, found in enumerate(chosen):
             if other != t:
                 rest = self._with(rest, other, found[0].uses if found else None)
-        answers, weight = len(table.answers), table.weight
+        weight = table.weight
 
         def noise(uses: float) -> float:
-            paid = rest.and_of(uses, answers, weight)
+            paid = rest.and_of(*self._drawn(table, uses), weight)
             return paid.variance(self.plan.epsilon, self.mu) / weight**2
 
         most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
@@ -330,7 +330,12 @@ class _MarginSearch:
         if uses is None:
             published = {table.marginal(grouping) for grouping in table.published}
             uses = sum(possible[one].paid_uses for one in published if one in possible)
-        return rest.and_of(uses, len(table.answers), table.weight)
+        return rest.and_of(*self._drawn(table, uses), table.weight)
+
+    def _drawn(self, table: MarginTable, uses: float) -> tuple[float, int]:
+        """Draws that see a person, and answers in each: of rows that are spread over cells one."""
+        answers = len(table.answers)
+        return (uses, answers) if self.plan.one_row_per_person else (uses * answers, 1)
 
     def guard(self, table: MarginTable) -> dict[Marginal, float]:
         """The variance, in sensitivities, that each published marginal has if every grouping is
