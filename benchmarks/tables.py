@@ -4,11 +4,12 @@
 
 today: every grouping measured by itself. Least squares: the same measured, then put together. One
 law: the best marginals found, with the noise designed for them. Gaussian: the optimum over
-residuals (ResidualPlanner), from its closed form. Beside each the largest standard deviation. Then
-persons with several rows: a histogram of ten groups through a plan, with the noise of as many draws
-as groups with all rows in each, of the cube of ten answers, of the best that a plan had before, and
-now. Then the heart data by sex, angina and disease, if they are beside the repository: the errors of 30
-releases against the truth.
+residuals (ResidualPlanner), from its closed form. Beside each the largest standard deviation.
+
+Then persons with several rows: a histogram of ten groups through a plan, with the noise of as many
+draws as groups with all rows in each, of the cube of ten answers, of the best that a plan had
+before, and now. Then the heart data by sex, angina and disease, if they are beside the repository:
+the errors of 30 releases against the truth.
 """
 
 from __future__ import annotations

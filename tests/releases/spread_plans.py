@@ -37,7 +37,7 @@ PLANS = {
     "replaced": plan(counts(), 3, 2, relation="replace"),
     "two in a cell": plan(counts(), 4, 2, 2),
     "means": plan(tuple(mean(f"m{i}", by) for i, by in enumerate(({}, A, B, {**A, **B}))), 4, 3),
-    "persons too": plan((*counts()[:2], Statistic("persons", name="n", group_by=A)), 3, 2),
+    "persons too": plan((*counts(), Statistic("persons", name="n", group_by=A)), 3, 2),
     "complete": plan(
         (
             Statistic("count", name="all"),
@@ -48,6 +48,30 @@ PLANS = {
         2,
     ),
     "one grouping": histogram(3, 2),
+    "totals": plan(
+        (Statistic("count", name="all"), Statistic("count", name="g", group_by=TEN)),
+        3,
+        3,
+        postprocess=("totals",),
+    ),
+    "sums": plan(
+        tuple(
+            Statistic(
+                "sum",
+                name=f"s{i}",
+                group_by=by,
+                column="v",
+                lower=-50,
+                upper=900,
+                pitch=1,
+                missing="drop",
+            )
+            for i, by in enumerate(({}, A, {**A, **B}))
+        ),
+        4,
+        4,
+        relation="replace",
+    ),
 }
 _made = {}
 

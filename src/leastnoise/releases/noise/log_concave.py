@@ -92,6 +92,12 @@ def of_epsilon(epsilon: float, shifts: Shifts, delta: float) -> tuple[LatticeNoi
     return min(found, key=lambda one: one[0].std)
 
 
+def widened(noise: LatticeNoise, name: str, wider: float) -> LatticeNoise:
+    """The law of the same name with so many times the standard deviation."""
+    exponents = {named_exponent(exponent): exponent for exponent in EXPONENTS}
+    return noise if wider == 1.0 else _law(noise.std * wider, exponents[name])
+
+
 def _pure_epsilon(sigma: float, shifts: Shifts) -> float:
     """What Laplace noise costs at most."""
     return math.sqrt(2.0) * sum(shift * n for shift, n in shifts) / sigma

@@ -55,7 +55,8 @@ class DesignedLaw:
     def sampled(self, wider: float = 1.0) -> Noise:
         """The law as it is sampled; a closed form gets a lattice and may need to be `wider`."""
         if self.shifts and isinstance(self.noise, LatticeNoise):
-            return log_concave.drawn(self.noise, self.shifts, self.delta)
+            whole = log_concave.widened(self.noise, self.origin, wider)
+            return log_concave.drawn(whole, self.shifts, self.delta)
         noise = classic.lattice_form(self.noise, wider=wider)
         if noise.sampler().is_exact:  # drawn as it is, without integer weights
             return noise
@@ -364,6 +365,7 @@ def _of_spread(
         noise, name = log_concave.of_sigma(sigma, spec.shifts, delta)
     else:
         noise, name = log_concave.of_epsilon(float(epsilon or 0.0), spec.shifts, delta)
+    log_concave.drawn(noise, spec.shifts, delta)  # which may not be possible
     return DesignedLaw(noise, spec.uses, name, delta, shifts=spec.shifts)
 
 

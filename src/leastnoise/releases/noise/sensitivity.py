@@ -48,7 +48,7 @@ person moves the p answers of at most
     replace      min(2g, all groups): g groups they leave and g they enter
 
 and no others. Each answer is divided by its own sensitivity, so that every |change| ≤ 1, whatever
-its unit. Three ways to add noise are valid, and `mechanism` takes the one of least noise:
+its unit. Four ways to add noise are valid, and `mechanism` takes the one of least noise:
 
     joint      one draw for all d answers: the change is a vector in the cube [−1, 1]^d, which is
                what a joint law is judged for; or in a part of it, see below.
@@ -57,6 +57,14 @@ its unit. Three ways to add noise are valid, and `mechanism` takes the one of le
                most (touched groups) draws: those dominating pairs are composed.
     product    one draw for each answer: at most Σ (touched groups)·p draws see any change, by the
                same argument.
+
+    spread     one draw for each answer, of which a person moves all together by L·w at most, with
+               L = min(R, g·m) rows of at most w each: `spreads` says by how much, `one_view` which
+               of these changes is the worst and for which laws. The cell of other keys is not free
+               here: who has L rows in declared groups may be counted there too, so it is a check.
+
+Where the bounds of no grouping let in fewer than R rows, one choice of rows may serve all of them
+(`spreads`, `view_tables`). The blocks are then marginals of these rows and have the bounds above.
 
 **One-sided changes.** With add/remove a person who comes adds to every answer an element of its C,
 and one who goes takes it away. Where no C of the answers of a draw has a negative element (numbers
