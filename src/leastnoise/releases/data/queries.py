@@ -91,8 +91,32 @@ def _one_view(ibis: Any, plan: Plan, table: Table) -> tuple[Any, dict[Key, str],
     2. The first rows of each person: of complete keys before those that count nowhere, with fewer
        undeclared keys before those with more, and else by digest.
     """
+    bounds = one_view(plan)
+    if bounds is None:
+        raise PlanError("The groupings of this plan have views of their own.")
     keys = {key: f"ln_fine{i}" for i, key in enumerate(view_keys(plan))}
     values = {one: f"ln_at{i}" for i, one in enumerate(view_values(plan))}
+    view = _rows_of_view(ibis, plan, table, keys, values)
+    names, cells = list(values.values()), list(keys.values())
+    if bounds.rows_in_cell < bounds.rows:
+        order = [view.ln_digest, *_or_nothing(ibis, view, names)]
+        window = ibis.window(group_by=["ln_person", *cells], order_by=order)
+        view = view.mutate(ln_number=ibis.row_number().over(window))
+        view = view.filter(view.ln_number < bounds.rows_in_cell)
+    lost = [-view[keys[key] + "_known"] for key in plan.complete_keys]
+    seen = [-view[name + "_known"] for name in cells]
+    first = [reduce(operator.add, some) for some in (lost, seen) if some]
+    # The keys and places themselves come last: rows that are alike in all are interchangeable.
+    others = [*(view[name] for name in cells), *_or_nothing(ibis, view, names)]
+    window = ibis.window(group_by="ln_person", order_by=[*first, view.ln_digest, *others])
+    view = view.mutate(ln_turn=ibis.row_number().over(window))
+    return view.filter(view.ln_turn < bounds.rows), keys, values
+
+
+def _rows_of_view(
+    ibis: Any, plan: Plan, table: Table, keys: dict[Key, str], values: dict[Values, str]
+) -> Any:
+    """All rows of persons, with their keys, whether these are declared, places and digest."""
     columns = {name: sql.key_label(ibis, table, key) for key, name in keys.items()}
     columns |= {name: sql.place(ibis, table, one) for one, name in values.items()}
     columns |= sql.person_column(ibis, plan, table)
@@ -105,28 +129,13 @@ def _one_view(ibis: Any, plan: Plan, table: Table) -> tuple[Any, dict[Key, str],
         for key, name in keys.items()
     }
     view = view.mutate(**known, **labels)
-    view = view.mutate(
-        ln_digest=sql.digest(ibis, _row_words(ibis, plan, table, view, keys, values))
-    )
+    words = _row_words(ibis, plan, table, view, keys, values)
+    return view.mutate(ln_digest=sql.digest(ibis, words))
+
+
+def _or_nothing(ibis: Any, view: Any, names: list[str]) -> list[Any]:
     nothing = ibis.literal(-1, type="int64")
-    places = [ibis.coalesce(view[name], nothing) for name in values.values()]
-    bounds = one_view(plan)
-    if bounds is None:
-        raise PlanError("The groupings of this plan have views of their own.")
-    if bounds.rows_in_cell < bounds.rows:
-        window = ibis.window(
-            group_by=["ln_person", *keys.values()], order_by=[view.ln_digest, *places]
-        )
-        view = view.mutate(ln_number=ibis.row_number().over(window))
-        view = view.filter(view.ln_number < bounds.rows_in_cell)
-        places = [ibis.coalesce(view[name], nothing) for name in values.values()]
-    lost = [-view[keys[key] + "_known"] for key in plan.complete_keys]
-    seen = [view[name + "_known"] for name in keys.values()]
-    first = [reduce(operator.add, some) for some in (lost, [-each for each in seen]) if some]
-    order = [*first, view.ln_digest, *(view[name] for name in keys.values()), *places]
-    window = ibis.window(group_by="ln_person", order_by=order)
-    view = view.mutate(ln_turn=ibis.row_number().over(window))
-    return view.filter(view.ln_turn < bounds.rows), keys, values
+    return [ibis.coalesce(view[name], nothing) for name in names]
 
 
 def _row_words(

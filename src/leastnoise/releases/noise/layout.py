@@ -102,8 +102,7 @@ def layouts(
     asked: Sequence[Block], asked_jointly: Sequence[Block], spread: Sequence[Block] = ()
 ) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
-    made = [_layout("joint", asked_jointly)]
-    made += [_layout("spread", spread)] if any(any(block.spreads) for block in spread) else []
+    made = [_layout("joint", asked_jointly), *_spread_layouts(spread)]
     if any(block.group_by for block in asked):
         made += [_layout("by group", asked), _layout("product", asked)]
         if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
@@ -115,6 +114,10 @@ def layouts(
         if known is None or len(layout.checks) < len(known.checks):
             distinct[layout.specs] = layout
     return list(distinct.values())
+
+
+def _spread_layouts(spread: Sequence[Block]) -> list[NoiseLayout]:
+    return [_layout("spread", spread)] if any(any(block.spreads) for block in spread) else []
 
 
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
@@ -144,23 +147,44 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     apart = set(checks)
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
-    for (weight, ratio), members in classes.items():
-        spread = [i for i in members if i not in apart and entries[i].spread is not None]
-        for shape, found, draws in _spread_draws(asked, entries, spread, weight):
-            specs[shape] = _with_more(specs.get(shape), found)
-            drawn += [(shape, draw) for draw in draws]
-        served = [i for i in members if i not in apart and entries[i].spread is None]
-        domain = _domain(ratio, [entries[i] for i in served])
-        for batch, seen, draws in _cut(name, asked, entries, served):
-            changes = _changes(asked, entries, draws)
-            shape = (1.0 / weight, ratio, batch, domain, changes, False)
-            found = LawSpec(batch, seen, 1.0 / weight, ratio, domain, changes)
+    for (weight, ratio), every in classes.items():
+        members = [i for i in every if i not in apart]
+        spread, served = _by_spread(entries, members)
+        shaped = [
+            *_spread_draws(asked, entries, spread, weight),
+            *_shaped(name, asked, entries, served, weight, ratio),
+        ]
+        for shape, found, draws in shaped:
             specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
     return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+
+
+def _by_spread(
+    entries: Sequence[AskedAnswer], members: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Those over which one person's rows are spread, and the others."""
+    spread = [i for i in members if entries[i].spread is not None]
+    return spread, [i for i in members if entries[i].spread is None]
+
+
+def _shaped(
+    name: str,
+    asked: Sequence[Block],
+    entries: Sequence[AskedAnswer],
+    served: list[int],
+    weight: float,
+    ratio: float | None,
+) -> Iterator[tuple[_Shape, LawSpec, list[tuple[int, ...]]]]:
+    """The entries of one class as draws of laws."""
+    domain = _domain(ratio, [entries[i] for i in served])
+    for batch, seen, draws in _cut(name, asked, entries, served):
+        changes = _changes(asked, entries, draws)
+        shape: _Shape = (1.0 / weight, ratio, batch, domain, changes, False)
+        yield shape, LawSpec(batch, seen, 1.0 / weight, ratio, domain, changes), draws
 
 
 def _with_more(known: LawSpec | None, found: LawSpec) -> LawSpec:

@@ -92,10 +92,10 @@ def of_epsilon(epsilon: float, shifts: Shifts, delta: float) -> tuple[LatticeNoi
     return min(found, key=lambda one: one[0].std)
 
 
-def widened(noise: LatticeNoise, name: str, wider: float) -> LatticeNoise:
-    """The law of the same name with so many times the standard deviation."""
+def widened(sigma: float, name: str, wider: float) -> LatticeNoise:
+    """The law of this name with so many times the standard deviation."""
     exponents = {named_exponent(exponent): exponent for exponent in EXPONENTS}
-    return noise if wider == 1.0 else _law(noise.std * wider, exponents[name])
+    return _law(sigma * wider, exponents[name])
 
 
 def _pure_epsilon(sigma: float, shifts: Shifts) -> float:

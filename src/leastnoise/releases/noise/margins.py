@@ -193,20 +193,34 @@ def _marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Bl
 def _beside(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -> list[Block]:
     """The blocks of what is in no table, and of the checks. Other keys of a column of a table are
     told by the table's hidden cells where it counts rows, else among the checks."""
-    told = {key for table in tables for key in (table.keys if table.counts_rows else table.within)}
-    if not plan.one_row_per_person:
-        told = {key for table in tables if table.counts_rows for key in table.hidden_keys}
+    told = _told(plan, tables)
     kept: list[Block] = []
     for block in asked:
         left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
             told |= set(block.group_by)
-    if not plan.one_row_per_person:
-        every = dict.fromkeys(key for table in tables for key in table.keys)
-        return [*kept, *view_tables.checks(plan, kept, [key for key in every if key not in told])]
-    hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
-    return [*kept, *checks_block(plan, [(key,) for key in hidden if key not in told])]
+    return [*kept, *_checks(plan, tables, kept, told)]
+
+
+def _checks(
+    plan: Plan, tables: Sequence[MarginTable], kept: Sequence[Block], told: set[Key]
+) -> list[Block]:
+    """The block of the checks, with the keys that no cell tells others of."""
+    if plan.one_row_per_person:
+        hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
+        return checks_block(plan, [(key,) for key in hidden if key not in told])
+    every = dict.fromkeys(key for table in tables for key in table.keys)
+    return view_tables.checks(plan, kept, [key for key in every if key not in told])
+
+
+def _told(plan: Plan, tables: Sequence[MarginTable]) -> set[Key]:
+    """The keys beside which others are told by cells of tables; of the one view hidden ones."""
+    if plan.one_row_per_person:
+        each = (table.keys if table.counts_rows else table.within for table in tables)
+    else:
+        each = (table.hidden_keys if table.counts_rows else () for table in tables)
+    return {key for keys in each for key in keys}
 
 
 def _in_no_table(block: Block, tables: Sequence[MarginTable]) -> list[int]:
@@ -476,11 +490,7 @@ def _designed(
             marginal: max(stds[start + i, answer] for answer in table.answers)
             for i, marginal in enumerate(one.support)
         }
-        sensitivities = tuple(
-            entry.sensitivity
-            for entry in layout.entries
-            if entry.block == start and entry.group == 0
-        )
+        sensitivities = _units(layout, start)
         start += len(one.support)
         wanted, guard = table.wanted(plan, None), found.guard(table)
         for marginal, reached in variances_of(table, wanted, measured).items():
@@ -492,6 +502,12 @@ def _designed(
             worst = max(stds[b, answer] for answer in block.answers)
             pairs.append((max(block.weights), worst**2))
     return Strategy(tuple(tables), layout, laws, alternatives), pairs, is_kept
+
+
+def _units(layout: NoiseLayout, block: int) -> tuple[int, ...]:
+    """What the noise of each answer of a block is a multiple of."""
+    first = (entry for entry in layout.entries if entry.block == block and entry.group == 0)
+    return tuple(entry.sensitivity for entry in first)
 
 
 def stds_of(layout: NoiseLayout, laws: ScaledLaws) -> dict[tuple[int, Answer], float]:

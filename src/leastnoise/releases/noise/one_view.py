@@ -122,13 +122,19 @@ def is_log_concave(noise: Noise) -> bool:
     parts = [math.frexp(float(mass)) for mass in law.shell_masses]
     # Shell k > 0 has the two points ±k.
     digits = [(int(math.ldexp(m, _DIGITS)), e - (k > 0)) for k, (m, e) in enumerate(parts)]
-    if not all(whole > 0 for whole, _ in digits):
-        return False
-    around = [digits[1], *digits] if len(digits) > 1 else digits
-    triples = zip(around, around[1:], around[2:], strict=False)
-    if not all(_is_least(before, after, middle) for before, middle, after in triples):
+    if not _bends_down(digits):
         return False
     return law.tail_ratio is None or len(digits) == 1 or _falls_on(digits, law.tail_ratio)
+
+
+def _bends_down(digits: Sequence[tuple[int, int]]) -> bool:
+    """Whether the masses of 0, 1, 2, … are positive, and none is below the mean of its neighbours
+    in logarithms; that of 0 has two equal ones."""
+    around = [digits[1], *digits] if len(digits) > 1 else digits
+    triples = zip(around, around[1:], around[2:], strict=False)
+    return all(whole > 0 for whole, _ in digits) and all(
+        _is_least(before, after, middle) for before, middle, after in triples
+    )
 
 
 def _is_least(one: tuple[int, int], other: tuple[int, int], middle: tuple[int, int]) -> bool:

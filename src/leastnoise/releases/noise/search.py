@@ -26,7 +26,6 @@ from leastnoise.errors import AccountingError, DesignError, LeastNoiseError
 from leastnoise.lattice.resolution import bins_to_compare
 from leastnoise.laws import classic
 from leastnoise.laws.base import Domain, Noise
-from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.releases.noise import log_concave
 from leastnoise.releases.noise.layout import LARGEST, SMALLEST, LawSpec, NoiseLayout
@@ -54,8 +53,8 @@ class DesignedLaw:
 
     def sampled(self, wider: float = 1.0) -> Noise:
         """The law as it is sampled; a closed form gets a lattice and may need to be `wider`."""
-        if self.shifts and isinstance(self.noise, LatticeNoise):
-            whole = log_concave.widened(self.noise, self.origin, wider)
+        if self.shifts:
+            whole = log_concave.widened(self.noise.std, self.origin, wider)
             return log_concave.drawn(whole, self.shifts, self.delta)
         noise = classic.lattice_form(self.noise, wider=wider)
         if noise.sampler().is_exact:  # drawn as it is, without integer weights
