@@ -6,6 +6,9 @@ today: every grouping measured by itself. Least squares: the same measured, then
 law: the best marginals found, with the noise designed for them. Gaussian: the optimum over
 residuals (ResidualPlanner), from its closed form. Beside each the largest standard deviation. Then
 
+- persons with several rows: a histogram of ten groups through a plan, with the noise of as many
+  draws as groups with all rows in each, of the cube of ten answers, of the best that a plan had
+  before, and now;
 - plans: hierarchies, and counts beside means, before (each grouping by itself) and after;
 - how often intervals hold the truth, over 2,000 simulated releases, sums and differences too;
 - the heart data by sex, angina and disease: errors of 30 releases against the truth. Their file is
@@ -97,6 +100,7 @@ def main() -> None:
         )
     plans()
     coverage()
+    rows_of_persons()
     if HEART.exists():
         heart()
     else:
@@ -116,6 +120,46 @@ def _named(support: Any) -> str:
     if len(support) > 6:
         return f"{len(support)} marginals"
     return " ".join("{" + "".join(str(j + 1) for j in one) + "}" for one in support)
+
+
+def rows_of_persons() -> None:
+    """A histogram of ten groups, and all margins of 2 × 5 groups, of persons with several rows."""
+    from leastnoise.releases.noise.layout import layouts
+    from leastnoise.releases.noise.mechanism import mechanism
+    from leastnoise.releases.noise.search import best
+    from leastnoise.releases.noise.sensitivity import blocks
+    from leastnoise.releases.plan.plan import Plan
+    from leastnoise.releases.plan.statistic import Statistic
+    from leastnoise.releases.preview import outlook
+
+    def plan(asked: Any, rows: int, groups: int, in_group: int | None) -> Any:
+        bounds = {"rows_per_person": rows, "groups_per_person": groups, "rows_per_group": in_group}
+        return Plan("p", None, "add/remove", asked, EPSILON, DELTA, person="id", **bounds)
+
+    print(f"\n{'histogram of ten groups':26} {'draws':>7} {'cube':>7} {'before':>7} {'now':>7}")
+    histogram = (Statistic("histogram", group_by={"g": tuple("ABCDEFGHIJ")}),)
+    for bounds in ((4, 4, None), (4, 2, None), (8, 2, None), (10, 5, None), (10, 5, 2)):
+        wanted = plan(histogram, *bounds)
+        alone = blocks(wanted)
+        before = best(layouts(alone, blocks(wanted, joint=True)), EPSILON, DELTA)[1].scale
+        most, made = alone[0].sensitivities[0], mechanism(wanted)
+        print(
+            f"{str(bounds[:2]) + ('' if bounds[2] is None else f', {bounds[2]} in one'):26} "
+            f"{most * sigma(bounds[1]):7.2f} {most * math.sqrt(44.0):7.2f} {most * before:7.2f} "
+            f"{made.std(0):7.2f}  {made.layout}"
+        )
+    a, b = {"a": ("x", "y")}, {"b": tuple("ABCDE")}
+    asked = tuple(
+        Statistic("count", name=name, group_by=by)
+        for name, by in (("total", {}), ("by a", a), ("by b", b), ("a x b", {**a, **b}))
+    )
+    wanted = plan(asked, 10, 5, None)
+    alone = blocks(wanted)
+    before = 10 * best(layouts(alone, blocks(wanted, joint=True)), EPSILON, DELTA)[1].scale
+    made = mechanism(wanted)
+    print(f"2 x 5 with margins, 10 rows a person in 5 groups: {before:.2f} on every number before")
+    for one in outlook(wanted, made)[:4]:
+        print(f"  {one.statistic:24} separately {one.separate_std:6.2f}, now {one.noise_std:6.2f}")
 
 
 def heart(releases: int = 30) -> None:

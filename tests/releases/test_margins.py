@@ -137,7 +137,7 @@ def test_wanted_sigmas_and_persons_with_rows_are_no_table():
     assert margins.margin_tables(plan(sigma), blocks(plan(sigma))) == []
     person = Plan(
         "t", None, "add/remove", counts(*ALL), 1.0, 1e-6, person="id",
-        rows_per_person=2, groups_per_person=2,
+        rows_per_person=3, groups_per_person=2, rows_per_group=1,
     )  # fmt: skip
     assert margins.margin_tables(person, blocks(person)) == []
 

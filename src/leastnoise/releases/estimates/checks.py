@@ -125,6 +125,8 @@ def _too_much(plan: Plan, answer: Answer) -> str:
     limit = contribution_bounds(plan, answer.group_by)
     if not answer.group_by:
         return _more_than(limit.rows, "row")
+    if answer.in_view:
+        return f"{_more_than(int(plan.rows_per_group or 1), 'row')} in a cell of {_columns(answer)}"
     many, long = leaves_out(plan, answer.group_by)
     groups = f"{_more_than(limit.groups, 'group')} of {_columns(answer)}"
     rows = _more_than(limit.rows_in_group, "row")

@@ -46,7 +46,12 @@ from leastnoise.releases.tables.integers import (
     rounded,
     rounded_hierarchy,
 )
-from leastnoise.releases.tables.intervals import ErrorPart, SymmetricLaw, half_width
+from leastnoise.releases.tables.intervals import (
+    MOST_PLACES,
+    ErrorPart,
+    SymmetricLaw,
+    half_width,
+)
 from leastnoise.releases.tables.reconstruction import (
     Measurement,
     Share,
@@ -430,7 +435,7 @@ def _within(whole: Mapping[Marginal, Floats], marginal: Marginal) -> Floats:
 def symmetric(noise: Noise) -> SymmetricLaw:
     """The law of the noise on one answer of a draw, by its masses on a lattice."""
     far = float(noise.quantile(_FAR, upper=True))
-    if noise.domain == "integer":
+    if noise.domain == "integer" and far < MOST_PLACES:
         places = np.arange(math.ceil(far) + 1, dtype=np.float64)
         masses, step = noise.ccdf(places - 1.0) - noise.ccdf(places), 1.0
     else:

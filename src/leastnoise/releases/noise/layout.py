@@ -23,6 +23,8 @@ from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
+from leastnoise.releases.noise.log_concave import Shifts
+from leastnoise.releases.noise.one_view import Spread
 from leastnoise.releases.noise.sensitivity import (
     EITHER_WAY,
     Answer,
@@ -54,6 +56,7 @@ class AskedAnswer:
     answer: Answer
     sensitivity: int
     range: AnswerRange = EITHER_WAY  # what a person who comes adds to it, in sensitivities
+    spread: Spread | None = None  # then `sensitivity` is its unit
 
     @property
     def is_one_sided(self) -> bool:
@@ -65,7 +68,10 @@ class AskedAnswer:
 class LawSpec:
     """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed. Of
     the answers of one draw a person makes the `changes`. Where they have unequal `weights`, of the
-    squares of their errors, sigma is the root of the weighted mean square."""
+    squares of their errors, sigma is the root of the weighted mean square.
+
+    Where one person's rows are spread over the draws, `shifts` says by how much these move, and how
+    many; the law must then be one that `one_view` knows the worst spread of."""
 
     batch: int
     uses: int
@@ -74,12 +80,22 @@ class LawSpec:
     domain: Domain
     changes: Changes = BOX
     weights: tuple[float, ...] | None = None
+    shifts: Shifts = ()
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: not all very different weights can be had."""
         if self.fixed is not None:
             return self.fixed
+        if self.shifts:
+            return scale * self.factor
         return min(max(scale * self.factor, SMALLEST), LARGEST)
+
+    @property
+    def gaussian_uses(self) -> float:
+        """μ² of independent Gaussian noise of standard deviation 1."""
+        if self.shifts:
+            return float(sum(shift**2 * count for shift, count in self.shifts))
+        return float(self.uses * self.changes.touched_of(self.batch))
 
 
 @dataclass(frozen=True)
@@ -114,9 +130,11 @@ class NoiseLayout:
         return max(cap - self.check_uses * math.tanh(0.5 * self.check_epsilon(epsilon)), 0.5 * cap)
 
 
-def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+def layouts(
+    asked: Sequence[Block], asked_jointly: Sequence[Block], spread: Sequence[Block] = ()
+) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
-    made = _ways(asked, asked_jointly)
+    made = [*_ways(asked, asked_jointly), *_spread_layouts(spread)]
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
     for layout in possible or [_layout("product", asked)]:
@@ -161,6 +179,10 @@ def _may_be_joint(asked: Sequence[Block]) -> bool:
     return count <= _MOST_JOINT * len(kinds)
 
 
+def _spread_layouts(spread: Sequence[Block]) -> list[NoiseLayout]:
+    return [_layout("spread", spread)] if any(any(block.spreads) for block in spread) else []
+
+
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
     cells, and equal and equally correlated within one, which least squares needs."""
@@ -169,13 +191,16 @@ def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
         known = plainly([each for b in view for each in measured[b].ranges])
         for b in view:
             alike[b] = replace(measured[b], ranges=known[:1] * len(measured[b].ranges))
-    if _has_one_answer(measured):
+    own = [block for block in measured if not is_checks(block)]
+    if all(len(block.answers) == 1 or any(block.spreads) for block in own):
         return [_layout("product", alike)]
     return [replace(_layout("by group" + APART, alike), name="by group"), _layout("product", alike)]
 
 
-# weights, wanted sigma, answers a draw, domain, what one person changes in it
-_Shape = tuple[tuple[float, ...], float | None, int, Domain, Changes]
+# weights, wanted sigma, answers a draw, domain, what one person changes in it, whether rows are
+# spread over its draws
+_Shape = tuple[tuple[float, ...], float | None, int, Domain, Changes, bool]
+_Shaped = tuple[_Shape, LawSpec, list[tuple[int, ...]]]
 
 
 def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
@@ -193,13 +218,14 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
     for ratio, served in _classes(name, left, weights, ratios):
-        for seen, draws in _cut(name, asked, entries, served, weights):
-            each = tuple(weights[i] for i in draws[0])
-            domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
-            changes = _changes(asked, entries, draws)
-            shape = (each, ratio, len(draws[0]), domain, changes)
-            before = specs[shape].uses if shape in specs else 0
-            specs[shape] = _spec(each, before + seen, ratio, domain, changes)
+        spread = [i for i in served if entries[i].spread is not None]
+        others = [i for i in served if entries[i].spread is None]
+        shaped = [
+            *_spread_draws(asked, entries, spread, weights),
+            *_shaped(name, asked, entries, others, weights, ratio),
+        ]
+        for shape, found, draws in shaped:
+            specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
@@ -230,6 +256,59 @@ def _spec(
     squares, fourths = sum(w**2 for w in weights), tuple(w**4 for w in weights)
     factor = math.sqrt(squares / sum(fourths))
     return LawSpec(len(weights), uses, factor, ratio, domain, changes, fourths)
+
+
+def _shaped(
+    name: str,
+    asked: Sequence[Block],
+    entries: Sequence[AskedAnswer],
+    served: list[int],
+    weights: Sequence[float],
+    ratio: float | None,
+) -> Iterator[_Shaped]:
+    """The entries of one class as draws of laws."""
+    for seen, draws in _cut(name, asked, entries, served, weights):
+        each = tuple(weights[i] for i in draws[0])
+        domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
+        changes = _changes(asked, entries, draws)
+        shape: _Shape = (each, ratio, len(draws[0]), domain, changes, False)
+        yield shape, _spec(each, seen, ratio, domain, changes), draws
+
+
+def _with_more(known: LawSpec | None, found: LawSpec) -> LawSpec:
+    """A law that serves what a known one serves too."""
+    if known is None:
+        return found
+    shifts = Counter(dict(known.shifts))
+    shifts.update(dict(found.shifts))
+    return replace(found, uses=known.uses + found.uses, shifts=tuple(sorted(shifts.items())))
+
+
+def _spread_draws(
+    asked: Sequence[Block],
+    entries: Sequence[AskedAnswer],
+    members: Sequence[int],
+    weights: Sequence[float],
+) -> Iterator[_Shaped]:
+    """The entries over which one person's rows are spread, one draw each: by block and answer what
+    one person changes there. Where no cell moves by more than one unit every law is judged by the
+    same vector, so that any may be designed."""
+    alike: dict[tuple[int, Answer], list[int]] = {}
+    for i in members:
+        alike.setdefault((entries[i].block, entries[i].answer), []).append(i)
+    for (b, answer), served in alike.items():
+        spread = entries[served[0]].spread
+        if spread is None:
+            continue
+        block = asked[b]
+        place = block.answers.index(answer) if answer in block.answers else 0
+        factor = block.sensitivities[place] / spread.unit / weights[served[0]]
+        is_single = spread.change.largest == 1
+        shape: _Shape = ((1.0 / factor,), None, 1, "integer", BOX, not is_single)
+        shifts = () if is_single else spread.change.shifts
+        uses = len(spread.change.concentrated)
+        spec = LawSpec(1, uses, factor, None, "integer", BOX, shifts=shifts)
+        yield shape, spec, [(i,) for i in served]
 
 
 def _changes(
@@ -280,7 +359,16 @@ def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
         for cell in range(len(block.cells)):
             each = _asked_in(block, last) if cell == last else declared
             found += [AskedAnswer(b, cell, *told) for told in each]
-    return tuple(found)
+    return tuple(_in_its_unit(asked[entry.block], entry) for entry in found)
+
+
+def _in_its_unit(block: Block, entry: AskedAnswer) -> AskedAnswer:
+    """The answer, in the unit of its spread where it has one."""
+    is_apart = entry.group == len(block.groups) and not block.other_is_free
+    if not block.spreads or is_apart or entry.answer not in block.answers:
+        return entry
+    spread = block.spreads[block.answers.index(entry.answer)]
+    return entry if spread is None else replace(entry, sensitivity=spread.unit, spread=spread)
 
 
 def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, AnswerRange]]:

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from leastnoise.errors import DesignError
-from leastnoise.releases.noise.layout import NoiseLayout, layouts_of, views_of
+from leastnoise.releases.noise import view_tables
+from leastnoise.releases.noise.layout import AskedAnswer, NoiseLayout, layouts_of, views_of
 from leastnoise.releases.noise.margins import (
     MarginTable,
     Published,
@@ -101,7 +102,10 @@ def _paid(blocks: Sequence[Block]) -> _Paid:
     found = _Paid()
     for view in views_of(blocks):
         own = [blocks[b] for b in view if not is_checks(blocks[b])]
-        if own:
+        if any(any(one.spreads) for one in own):  # then a draw has one answer, and a view one block
+            uses = sum(one.paid_uses * len(one.answers) for one in own)
+            found = found.and_of(uses, 1, max(map(_weight, own)))
+        elif own:
             answers, weight = sum(len(one.answers) for one in own), max(map(_weight, own))
             found = found.and_of(max(one.touched for one in own), answers, weight)
     return found
@@ -148,7 +152,7 @@ class _MarginSearch:
     def _following(self) -> Iterator[tuple[Found, ...]]:
         """Supports of which one table's is the best if all others take a part of it: their draws
         are then shared, which is no optimum of each table beside the others as they are."""
-        if len(self.tables) == 1:
+        if len(self.tables) == 1 or not self.plan.one_row_per_person:
             return
         answers = sum(len(table.answers) for table in self.tables)
         rest = _paid(self.beside)
@@ -203,15 +207,14 @@ class _MarginSearch:
             if other != t:
                 known = self.marginals[other]
                 others += [known[one] for one in self._support(other, found) if one in known]
-        rest = _paid(others)
-        answers, weight = len(table.answers), table.weight
+        rest, weight = _paid(others), table.weight
 
         def noise(uses: float) -> float:
-            paid = rest.and_of(uses, answers, weight)
+            paid = rest.and_of(*self._drawn(table, uses), weight)
             return paid.variance(self.plan.epsilon, self.mu) / weight**2
 
         most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
-        alone = _Paid().and_of(1, answers, weight).pure
+        alone = _Paid().and_of(*self._drawn(table, 1), weight).pure
         uses = {
             one: (_paid([*others, block]).pure - rest.pure) / alone
             for one, block in possible.items()
@@ -223,6 +226,11 @@ class _MarginSearch:
             whole = sum(uses[one] for one in wanted.published)
             found.append(Found(wanted.published, whole, (), math.inf))
         return found
+
+    def _drawn(self, table: MarginTable, uses: float) -> tuple[float, int]:
+        """Draws that see a person, and answers in each: of rows that are spread over cells one."""
+        answers = len(table.answers)
+        return (uses, answers) if self.plan.one_row_per_person else (uses * answers, 1)
 
     @property
     def _checks(self) -> list[Block]:
@@ -248,7 +256,7 @@ class _MarginSearch:
             own = table.wanted(self.plan, None).weights
             if not all(one in possible for one in own):
                 return ()
-            uses = sum(possible[one].touched for one in own)
+            uses = sum(possible[one].paid_uses for one in own)
             found.append(Found(tuple(own), uses, (), math.inf))
         has_several = any(len(set(table.published.values())) > 1 for table in self.tables)
         return tuple(found) if has_several else ()
@@ -279,6 +287,7 @@ class _MarginSearch:
         """Whether all that is asked is one table of one answer, all of it alike."""
         (table, *more) = self.tables
         is_alone = not more and len(table.answers) == 1 and all(map(is_checks, self.beside))
+        is_alone = is_alone and self.plan.one_row_per_person
         return is_alone and self.plan.goal == "mean" and len(set(table.published.values())) == 1
 
     def blocks(
@@ -295,7 +304,7 @@ class _MarginSearch:
                 each = len(table.answers)
                 pairs = zip(own, support, strict=True)
                 own = [replace(block, weights=(weights[t][one],) * each) for block, one in pairs]
-            if table.within and table.within not in outside:
+            if table.within and table.within not in outside and self.plan.one_row_per_person:
                 outside.add(table.within)
                 own = list(with_outside(self.plan, own))
             made += own
@@ -350,6 +359,7 @@ def best_strategy(
     tables = margin_tables(plan, asked)
     if not tables or plan.delta is None:
         return None, ()
+    separate = view_tables.in_the_view(plan, asked, separate)
     found = _MarginSearch(plan, tables, asked, separate)
     kept: Strategy | None = None
     least = _goal(plan, list(_separately(found)))
@@ -423,7 +433,7 @@ def _designed(
             marginal: max(stds[start + i, answer] for answer in table.answers)
             for i, marginal in enumerate(_as_measured(table, one))
         }
-        sensitivities = layout.blocks[start].sensitivities
+        sensitivities = _units(layout, start)
         start += len(one.support)
         wanted, guard = table.wanted(plan, None), found.guard(table)
         for marginal, (mean, largest) in variances_of(table, wanted, measured).items():
@@ -445,8 +455,21 @@ def stds_of(layout: NoiseLayout, laws: ScaledLaws) -> dict[tuple[int, Answer], f
         stds = laws.laws[spec].stds(layout.specs[spec].batch)
         for i, std in zip(entries, stds, strict=False):
             entry = layout.entries[i]
-            found[entry.block, entry.answer] = std
+            found[entry.block, entry.answer] = std * _unit_of(layout.blocks[entry.block], entry)
     return found
+
+
+def _units(layout: NoiseLayout, block: int) -> tuple[int, ...]:
+    """What the noise of each answer of a block is a multiple of."""
+    first = (entry for entry in layout.entries if entry.block == block and entry.group == 0)
+    return tuple(entry.sensitivity for entry in first)
+
+
+def _unit_of(block: Block, entry: AskedAnswer) -> float:
+    """What the noise of an entry is a multiple of, in sensitivities."""
+    if entry.spread is None:
+        return 1.0
+    return entry.sensitivity / block.sensitivities[block.answers.index(entry.answer)]
 
 
 def separate_stds(layout: NoiseLayout, laws: ScaledLaws) -> dict[Published, float]:

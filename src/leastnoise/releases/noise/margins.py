@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
+from leastnoise.releases.noise import view_tables
 from leastnoise.releases.noise.sensitivity import (
     Answer,
     Block,
@@ -130,10 +131,11 @@ class MarginTable:
 
 
 def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
-    """The tables with margins among what a plan asks for: none where persons have several rows, for
-    then each grouping keeps rows of its own choice."""
+    """The tables with margins among what a plan asks for. Where persons have several rows all of it
+    is of tables if the plan has one view for all groupings, and nothing if each keeps rows of its
+    own choice."""
     if not plan.one_row_per_person:
-        return []
+        return view_tables.tables(plan, asked, _table)
     # By sensitivity too: when persons are replaced, that of a sum differs in groups and in total.
     published: dict[tuple[Answer, int], dict[Grouping, float]] = {}
     for block in asked:
@@ -185,11 +187,12 @@ def possible_marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marg
     like = Block((), table.answers, (), weights, (), 1)
     found: dict[Marginal, Block] = {}
     wanted = table.wanted(plan, None)
+    made = measured_block if plan.one_row_per_person else view_tables.measured
     for one in candidates(wanted, MOST_CELLS):
         marginal = table.unspread(one)
         if marginal is None:
             continue
-        block = measured_block(plan, tuple(table.keys[j] for j in marginal), about, like)
+        block = made(plan, tuple(table.keys[j] for j in marginal), about, like)
         if block is not None:
             found[one] = block
     finest = max(found, key=lambda one: (len(one), one))
@@ -203,15 +206,34 @@ def possible_marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marg
 def beside_tables(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -> list[Block]:
     """The blocks of what is in no table, and of the checks. Other keys of a column of a table are
     told by the table's hidden cells where it counts rows, else among the checks."""
-    told = {key for table in tables for key in (table.keys if table.counts_rows else table.within)}
+    told = _told(plan, tables)
     kept: list[Block] = []
     for block in asked:
         left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
             told |= set(block.group_by)
-    hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
-    return [*kept, *checks_block(plan, [((key,), None) for key in hidden if key not in told])]
+    return [*kept, *_checks(plan, tables, kept, told)]
+
+
+def _checks(
+    plan: Plan, tables: Sequence[MarginTable], kept: Sequence[Block], told: set[Key]
+) -> list[Block]:
+    """The block of the checks, with the keys that no cell tells others of."""
+    if plan.one_row_per_person:
+        hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
+        return checks_block(plan, [((key,), None) for key in hidden if key not in told])
+    every = dict.fromkeys(key for table in tables for key in table.keys)
+    return view_tables.checks(plan, kept, [key for key in every if key not in told])
+
+
+def _told(plan: Plan, tables: Sequence[MarginTable]) -> set[Key]:
+    """The keys beside which others are told by cells of tables; of the one view hidden ones."""
+    if plan.one_row_per_person:
+        each = (table.keys if table.counts_rows else table.within for table in tables)
+    else:
+        each = (table.hidden_keys if table.counts_rows else () for table in tables)
+    return {key for keys in each for key in keys}
 
 
 def _in_no_table(block: Block, tables: Sequence[MarginTable]) -> list[int]:

@@ -34,6 +34,7 @@ _REACH, _BEYOND = 4.0, 6.4e-5  # of the added noise, and how often it is beyond
 _PERIOD = 50.0  # standard deviations: a Laplace law is beyond half of it once in 1e15
 _NEGLIGIBLE = 1e-13
 _TURN = 1 << 17  # places of the table of a characteristic function
+MOST_PLACES = _TURN // 4 - 2  # of a law on the integers that is taken as it is
 
 
 @dataclass(frozen=True, eq=False)
