@@ -352,7 +352,7 @@ def test_a_view_of_one_row_a_cell():
     """Where every cell moves by one unit any law may be designed."""
     wanted = plan(counts(), 2, 2, 1)
     (table,) = margins.margin_tables(wanted, noise_of_plans.blocks(wanted))
-    possible = margins._marginals(wanted, table, 0)
+    possible = margins.possible_marginals(wanted, table, 0)
     (cells,) = layouts_of([possible[0, 1]])
     assert [(spec.uses, spec.shifts) for spec in cells.specs] == [(2, ())]
     (by_a,) = layouts_of([possible[0,]])
