@@ -81,7 +81,7 @@ def test_patients_of_the_clinic_are_counted_once_and_unreadable_values_first():
     inside = [len(mine & {"north", "south", "west"}) for mine in wards]
     many = [len(mine) > 4 or groups > 2 for mine, groups in zip(patients, inside, strict=True)]
     assert told["unreadable", "age"] + told["unreadable", "stay"] == sum(words) > 0
-    # Noise is drawn for all answers at once, so other keys are among the checks, in the second turn.
+    # Noise is drawn for all answers at once, so other keys are among the checks, the second turn.
     others = [len(mine) > groups for mine, groups in zip(wards, inside, strict=True)]
     readable = [o for w, o in zip(words, others, strict=True) if not w]
     assert told["other keys", "ward"] == sum(readable) > 0
