@@ -349,20 +349,21 @@ def _flags(ibis: Any, plan: Plan, table: Table, block: Block) -> dict[str, Any]:
     """Of each row: whether a check applies, or the group that its person's rows are counted in."""
     columns = {}
     for i, answer in enumerate(block.answers):
-        has = None if answer.where is None else holds(ibis, plan, table, answer.where)
+        where = answer.where
+        has = ibis.literal(True) if where is None else holds(ibis, plan, table, where)
         if answer.measure == "unreadable":
             columns[f"ln_bad{i}"] = sql.unreadable(ibis, table, answer.column)
         elif answer.measure == "other keys":
             labels = (key_label(ibis, table, key) for key in answer.group_by)
             other = reduce(operator.or_, [label.isnull() for label in labels])
-            columns[f"ln_bad{i}"] = other if has is None else other & has
+            columns[f"ln_bad{i}"] = other & has
         elif answer.values is not None:
             columns[f"ln_bad{i}"] = sql.beyond(ibis, table, answer.values)
         elif answer.group_by:
             text = _cell_text if answer.in_view else _group_text
             group = text(ibis, table, answer.group_by)
-            columns[f"ln_group{i}"] = group if has is None else has.ifelse(group, ibis.null())
-        elif has is not None:
+            columns[f"ln_group{i}"] = has.ifelse(group, ibis.null(group.type()))
+        elif where is not None:
             columns[f"ln_has{i}"] = has.ifelse(1, 0)
     return columns
 

@@ -227,6 +227,8 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
         for shape, found, draws in shaped:
             specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
+    if sorted(chain(checks, *(draw for _, draw in drawn))) != list(range(len(entries))):
+        raise DesignError("Some answer would have no noise, or twice: please report the plan.")
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
@@ -427,13 +429,8 @@ def _cut(
         yield 1, [tuple(members)]
         return
     is_grouped = name.startswith("by group")
-    of_block: dict[int, list[int]] = {}
-    for i in members:
-        of_block.setdefault(entries[i].block, []).append(i)
-    for view in views_of(asked) if is_grouped else [(b,) for b in range(len(asked))]:
-        served = list(chain(*(of_block.get(b, ()) for b in view)))
-        if not served:
-            continue
+    views = views_of(asked) if is_grouped else [(b,) for b in range(len(asked))]
+    for served in _in_views(views, entries, members):
         # The cells of most answers come first: a law that serves those serves the others.
         groups = sorted(_by_cell(asked, entries, served), key=len, reverse=True)
         touched = max(asked[b].touched for b in {entries[i].block for i in served})
@@ -443,6 +440,17 @@ def _cut(
         for weight, count in Counter(weights[i] for i in groups[0]).items():
             alike = [i for group in groups for i in group if weights[i] == weight]
             yield touched * count, [(i,) for i in alike]
+
+
+def _in_views(
+    views: Sequence[tuple[int, ...]], entries: Sequence[AskedAnswer], members: Sequence[int]
+) -> Iterator[list[int]]:
+    """The entries of each view that has any."""
+    of_block: dict[int, list[int]] = {}
+    for i in members:
+        of_block.setdefault(entries[i].block, []).append(i)
+    found = (list(chain(*(of_block.get(b, ()) for b in view))) for view in views)
+    return filter(None, found)
 
 
 def _by_cell(

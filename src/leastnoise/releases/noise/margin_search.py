@@ -140,10 +140,14 @@ class _MarginSearch:
         every = {tuple(one.support for one in each): each for each in combined}
         together = sorted((self.by_proxy(each), i, each) for i, each in enumerate(every.values()))
         most = _DESIGNED if self._is_one_law else _DESIGNED_OF_SEVERAL
-        # The proxy knows little of rows that are spread over cells, and their laws are soon found.
-        near = _NEAR if self.plan.one_row_per_person else 2.0 * _NEAR
-        within = near * together[0][0] if together else math.inf
+        within = self._near * together[0][0] if together else math.inf
         return [each for goal, _, each in together[:most] if goal <= within < math.inf]
+
+    @property
+    def _near(self) -> float:
+        """The proxy knows little of rows that are spread over cells, and their laws are soon
+        found."""
+        return _NEAR if self.plan.one_row_per_person else 2.0 * _NEAR
 
     @property
     def _is_one_law(self) -> bool:

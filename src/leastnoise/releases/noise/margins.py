@@ -136,22 +136,27 @@ def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
     own choice."""
     if not plan.one_row_per_person:
         return view_tables.tables(plan, asked, _table)
-    # By sensitivity too: when persons are replaced, that of a sum differs in groups and in total.
-    published: dict[tuple[Answer, int], dict[Grouping, float]] = {}
+    together: dict[tuple[tuple[Grouping, float], ...], list[Answer]] = {}
+    for (answer, _), groupings in _published(asked).items():
+        keys = tuple(dict.fromkeys(key for grouping in groupings for key in grouping))
+        # Least squares on two hierarchies at once has no closed form.
+        if len({frozenset(grouping) for grouping in groupings}) > 1 >= len(_chains(keys)):
+            together.setdefault(tuple(groupings.items()), []).append(answer)
+    return [_table(dict(named), tuple(own)) for named, own in together.items()]
+
+
+def _published(asked: Sequence[Block]) -> dict[tuple[Answer, int], dict[Grouping, float]]:
+    """The groupings that ask for an answer, of all rows, with their weights. By sensitivity too:
+    when persons are replaced, that of a sum differs in groups and in total."""
+    found: dict[tuple[Answer, int], dict[Grouping, float]] = {}
     for block in asked:
         if is_checks(block):
             continue
         each = zip(block.answers, block.sensitivities, block.weights, block.sigmas, strict=True)
         for answer, sensitivity, weight, sigma in each:
             if sigma is None and answer.where is None:
-                published.setdefault((answer, sensitivity), {})[block.group_by] = weight
-    together: dict[tuple[tuple[Grouping, float], ...], list[Answer]] = {}
-    for (answer, _), groupings in published.items():
-        keys = tuple(dict.fromkeys(key for grouping in groupings for key in grouping))
-        # Least squares on two hierarchies at once has no closed form.
-        if len({frozenset(grouping) for grouping in groupings}) > 1 >= len(_chains(keys)):
-            together.setdefault(tuple(groupings.items()), []).append(answer)
-    return [_table(dict(named), tuple(own)) for named, own in together.items()]
+                found.setdefault((answer, sensitivity), {})[block.group_by] = weight
+    return found
 
 
 def _chains(keys: Sequence[Key]) -> list[tuple[int, ...]]:
