@@ -218,17 +218,14 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
     for ratio, served in _classes(name, left, weights, ratios):
-        spread = [i for i in served if entries[i].spread is not None]
-        others = [i for i in served if entries[i].spread is None]
         shaped = [
-            *_spread_draws(asked, entries, spread, weights),
-            *_shaped(name, asked, entries, others, weights, ratio),
+            *_spread_draws(asked, entries, served, weights),
+            *_shaped(name, asked, entries, served, weights, ratio),
         ]
         for shape, found, draws in shaped:
             specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
-    if sorted(chain(checks, *(draw for _, draw in drawn))) != list(range(len(entries))):
-        raise DesignError("Some answer would have no noise, or twice: please report the plan.")
+    _check_drawn_once(len(entries), checks, [draw for _, draw in drawn])
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
@@ -268,8 +265,9 @@ def _shaped(
     weights: Sequence[float],
     ratio: float | None,
 ) -> Iterator[_Shaped]:
-    """The entries of one class as draws of laws."""
-    for seen, draws in _cut(name, asked, entries, served, weights):
+    """The entries of one class as draws of laws, but for those that rows are spread over."""
+    others = [i for i in served if entries[i].spread is None]
+    for seen, draws in _cut(name, asked, entries, others, weights):
         each = tuple(weights[i] for i in draws[0])
         domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
         changes = _changes(asked, entries, draws)
@@ -297,7 +295,8 @@ def _spread_draws(
     same vector, so that any may be designed."""
     alike: dict[tuple[int, Answer], list[int]] = {}
     for i in members:
-        alike.setdefault((entries[i].block, entries[i].answer), []).append(i)
+        if entries[i].spread is not None:
+            alike.setdefault((entries[i].block, entries[i].answer), []).append(i)
     for (b, answer), served in alike.items():
         spread = entries[served[0]].spread
         if spread is None:
@@ -436,10 +435,23 @@ def _cut(
         touched = max(asked[b].touched for b in {entries[i].block for i in served})
         if is_grouped:
             yield touched, [tuple(group) for group in groups]
-            continue
-        for weight, count in Counter(weights[i] for i in groups[0]).items():
-            alike = [i for group in groups for i in group if weights[i] == weight]
-            yield touched * count, [(i,) for i in alike]
+        else:
+            yield from _one_by_one(groups, touched, weights)
+
+
+def _one_by_one(
+    groups: Sequence[Sequence[int]], touched: int, weights: Sequence[float]
+) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
+    """A draw for each answer, those of one weight together."""
+    for weight, count in Counter(weights[i] for i in groups[0]).items():
+        alike = [i for group in groups for i in group if weights[i] == weight]
+        yield touched * count, [(i,) for i in alike]
+
+
+def _check_drawn_once(count: int, checks: Sequence[int], draws: Sequence[tuple[int, ...]]) -> None:
+    """No answer is without noise, and none has it twice."""
+    if sorted(chain(checks, *draws)) != list(range(count)):
+        raise DesignError("Some answer would have no noise, or twice: please report the plan.")
 
 
 def _in_views(
