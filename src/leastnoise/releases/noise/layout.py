@@ -483,7 +483,8 @@ def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
     Of a grouping a plan may measure the marginal of a table, with hidden keys, and beside it what
     is in no table. A row that counts in a cell of both has the same keys in both, so it is in the
     same cell of them. A person who is in no declared cell of the one may be in a hidden cell of the
-    other, and in no third place; but not where a block has a cell of its own for all other rows: a
+    other, and in no third place; but not in a hierarchy, where a hidden cell has other labels in a
+    table with the keys above than in one without; nor where a block has a cell of its own for all other rows: a
     person could be there and in a cell of the other block. Such a block stays by itself, unless
     its rows there count nowhere else, because of keys that are complete.
     """
@@ -492,7 +493,8 @@ def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
     marginals = (block for block in asked if block.marginal is not None)
     shared = {block.group_by for block in marginals if _is_one_row(block)}
     for b, block in enumerate(asked):
-        is_shared = block.group_by in shared and block.where is None
+        is_nested = any(key.within is not None for key in block.group_by)
+        is_shared = block.group_by in shared and block.where is None and not is_nested
         if is_shared and not is_checks(block) and _has_no_third_place(block):
             found.setdefault(block.group_by, []).append(b)
         else:

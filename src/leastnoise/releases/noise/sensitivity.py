@@ -555,15 +555,14 @@ def measured_block(
 def with_outside(plan: Plan, marginals: Sequence[Block]) -> tuple[Block, ...]:
     """The measured marginals of a table, the first with the cell of the rows that are not in it.
 
-    A person there is in no other cell. So with add/remove the cell costs nothing; with replace one
-    who leaves the table changes one cell of each of the k marginals and this one, k + 1 in all,
-    which is no more than where some marginal has two cells.
+    A person there is in no other cell. So with add/remove the cell costs nothing. With replace one
+    who leaves the table changes one cell of the first marginal and this one: two draws of its law,
+    which are paid for if it has several cells, else the cell is a check.
     """
     first, *rest = marginals
     if first.marginal is None or not first.marginal.within:
         return tuple(marginals)
-    uses = sum(block.touched for block in marginals)
-    is_free = plan.relation == "add/remove" or uses > len(marginals)
+    is_free = plan.relation == "add/remove" or first.touched > 1
     outside = replace(first, other=Answer("rows"), other_sensitivity=1, other_is_free=is_free)
     return (outside, *rest)
 

@@ -79,6 +79,7 @@ def variance(measured: Measurement, marginal: Sequence[int]) -> float:
         residual_share(sizes, part)
         / (cells(sizes, without(marginal, part)) ** 2 * measured.precision(part))
         for part in subsets(marginal)
+        if residual_share(sizes, part) > 0.0  # a column of one key has no residual
     )
 
 
