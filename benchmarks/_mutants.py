@@ -604,7 +604,7 @@ MUTANTS: list[Mutant] = [
             "who is replaced leaves a cell of a marginal and enters none",
         ),
         (
-            'is_free = plan.relation == "add/remove" or uses > len(marginals)',
+            'is_free = plan.relation == "add/remove" or first.touched > 1',
             "is_free = True",
             "who leaves a table enters the cell outside of it for nothing",
         ),
