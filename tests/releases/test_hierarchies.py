@@ -435,3 +435,25 @@ def test_a_plan_keeps_its_hash_but_for_a_hierarchy():
     flat = plan(counts(COUNTRY))
     assert "within" not in str(flat.describe())
     assert plan().hash != replace(plan(), goal="largest").hash
+
+
+def test_hidden_cells_of_a_hierarchy_share_no_draws():
+    """Who has a declared region and an undeclared district is in the cell of that region's other
+    districts in a table with both columns, and in that of all other districts in a table with
+    districts alone: two cells, whose draws would both move."""
+    region = {"region": ["N", "S"]}
+    district = {"district": {"within": region, "values": [["0", "1"], ["0"]]}}
+    values = {"column": "v", "lower": 0, "upper": 10, "pitch": 1, "missing": "drop"}
+    asked = (
+        Statistic("count"),
+        Statistic("count", name="r", group_by=region),
+        Statistic("count", name="d", group_by=district),
+        Statistic("mean", **values),
+        Statistic("mean", name="md", group_by=district, **values),
+    )
+    wanted = Plan("h", None, "add/remove", asked, 1.0, 1e-6, one_row_per_person=True)
+    made = mechanism(wanted)
+    nested = {b for b, block in enumerate(made.blocks) if any(k.within for k in block.group_by)}
+    for draw in made.draws if made.tables else ():
+        together = {made.entries[i].block for i in draw.entries}
+        assert len(together) == 1 or not together & nested

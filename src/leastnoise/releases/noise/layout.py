@@ -485,8 +485,8 @@ def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
     same cell of them. A person who is in no declared cell of the one may be in a hidden cell of the
     other, and in no third place; but not in a hierarchy, where a hidden cell has other labels in a
     table with the keys above than in one without; nor where a block has a cell of its own for all
-    other rows: a person could be there and in a cell of the other block. Such a block stays by itself, unless
-    its rows there count nowhere else, because of keys that are complete.
+    other rows: a person could be there and in a cell of the other block. Such a block stays by
+    itself, unless its rows there count nowhere else, because of keys that are complete.
     """
     found: dict[tuple[Key, ...], list[int]] = {}
     alone: list[tuple[int, ...]] = []
