@@ -490,12 +490,9 @@ def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
     """
     found: dict[tuple[Key, ...], list[int]] = {}
     alone: list[tuple[int, ...]] = []
-    marginals = (block for block in asked if block.marginal is not None)
-    shared = {block.group_by for block in marginals if _is_one_row(block)}
+    shared = {block.group_by for block in asked if _is_one_row(block)}
     for b, block in enumerate(asked):
-        is_nested = any(key.within is not None for key in block.group_by)
-        is_shared = block.group_by in shared and block.where is None and not is_nested
-        if is_shared and not is_checks(block) and _has_no_third_place(block):
+        if block.group_by in shared and _may_share(block):
             found.setdefault(block.group_by, []).append(b)
         else:
             alone.append((b,))
@@ -504,6 +501,12 @@ def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
 
 def _is_one_row(block: Block) -> bool:
     return block.marginal is not None and block.marginal.is_one_row
+
+
+def _may_share(block: Block) -> bool:
+    is_nested = any(key.within is not None for key in block.group_by)
+    is_plain = block.where is None and not is_nested and not is_checks(block)
+    return is_plain and _has_no_third_place(block)
 
 
 def _has_no_third_place(block: Block) -> bool:
