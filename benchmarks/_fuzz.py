@@ -473,7 +473,7 @@ PLAN = {
         "dataset": "clinic",
         "epsilon": 1.0,
         "delta": 1e-6,
-        "relation": "add/remove",
+        "relation": "replace",
         "person": "id",
     },
     **{

@@ -279,6 +279,12 @@ DESIGNER: tuple[Claim | Limit, ...] = (
     ),
     Limit(
         "designer.fits",
+        "_LITTLE",
+        0.5,
+        "σ in sensitivities: 2 to 6 answers at ε = 1.5 to 12 need less as a box only below 0.4",
+    ),
+    Limit(
+        "designer.fits",
         "_MARGIN",
         1.0 + 2.0**-40,
         "of a scale: no range is beyond 1 of it after rounding",

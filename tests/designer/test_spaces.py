@@ -105,6 +105,37 @@ def test_a_smaller_space_never_costs_more(sigma, releases, domain):
     assert cost(OneSided(touched=3)) <= min(cost(OneSided()), cost(Box(touched=3))) * (1.0 + 1e-4)
 
 
+@pytest.mark.parametrize(
+    ("answers", "sigma"),
+    [
+        *((2, sigma) for sigma in (0.04, 0.1, 0.3)),
+        (3, 0.1),
+        *(pytest.param(3, sigma, marks=pytest.mark.long) for sigma in (0.04, 0.2, 0.3)),
+    ],
+)
+def test_little_noise_on_few_answers_is_that_of_the_box(answers, sigma):
+    """A hidden count is as one more answer, which costs more than it spares there."""
+    asked = {"delta": 1e-6, "sigma": sigma, "batch": answers}
+    whole = design(**asked).epsilon
+    spaces = [OneSided(), OneSided(ranges=((0.5, 1.0),) * answers)]
+    spaces += [OneSided(touched=2)] if answers > 2 else []
+    for changes in spaces:
+        best = design(**asked, changes=changes)
+        assert best.epsilon <= whole * (1.0 + 1e-4)
+        judged = PrivacyLoss.of(best.noise, 1.0, best.changes_of(best.noise))
+        assert judged.compose(best.uses).epsilon(1e-6) == best.epsilon
+        assert best.epsilon <= min(best.rivals.values())
+
+
+@pytest.mark.parametrize(("answers", "epsilon", "sigma"), [(2, 12.0, 0.0427334), (3, 12.0, 0.081)])
+def test_the_least_noise_of_few_answers_within_a_large_epsilon(answers, epsilon, sigma):
+    asked = {"delta": 1e-6, "epsilon": epsilon, "batch": answers}
+    best, box = design(**asked, changes=OneSided()), design(**asked)
+    assert best.sigma <= box.sigma * (1.0 + 1e-4)
+    assert best.sigma == pytest.approx(sigma, rel=1e-3)
+    assert best.epsilon <= epsilon
+
+
 def test_a_length_of_changes_is_served_by_the_sphere():
     best = design(delta=1e-6, epsilon=1.0, batch=10, changes=Euclidean(2.0))
     assert best.origin == "sphere"

@@ -685,6 +685,6 @@ def test_a_public_number_of_values_is_no_number_of_persons_where_others_are_drop
     for missing, known in (("drop", None), (0, (500.0, 0.0))):
         mean = Statistic("mean", missing=missing, **stated)
         assert (
-            persons(Plan("p", None, "add/remove", (mean,), 1.0, 1e-6, one_row_per_person=True), [])
+            persons(Plan("p", None, "replace", (mean,), 1.0, 1e-6, one_row_per_person=True), [])
             == known
         )

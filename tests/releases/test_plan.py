@@ -194,6 +194,17 @@ def test_the_number_of_rows_is_public_when_rows_are_replaced():
         blocks(plan)
 
 
+@pytest.mark.parametrize(
+    "unit", [{"one_row_per_person": True}, {"person": "p", "rows_per_person": 2}], ids=str
+)
+def test_a_public_number_of_values_is_for_replaced_persons(unit):
+    """One person less and another more: the centred sum would move by twice what is paid for."""
+    mean = Statistic("mean", column="x", lower=0, upper=9, pitch=1, missing=0, public_n=90)
+    with pytest.raises(PlanError, match=r"'mean of x' declares public_n .* twice as much"):
+        Plan("n", None, "add/remove", (mean,), 1.0, 1e-6, **unit)
+    assert Plan("n", None, "replace", (mean,), 1.0, 1e-6, **unit).statistics == (mean,)
+
+
 # Sensitivities: (statistic, unit, relation) -> what the derivation must give, by hand.
 X = {"column": "x", "lower": -2, "upper": 10, "pitch": 1}
 ROW, PERSON = (

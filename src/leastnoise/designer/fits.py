@@ -34,6 +34,7 @@ from leastnoise.lattice.shells import Floats
 from leastnoise.laws.correlated import best_shares
 from leastnoise.sampling.lattice import TIE_PARTS
 
+_LITTLE = 0.5  # σ in sensitivities, below which the box's law may need less than a hidden count
 _MARGIN = 1.0 + 2.0**-40  # of a scale, so that rounding it leaves no change beyond the ranges
 
 
@@ -70,7 +71,11 @@ def fitted_at(request: Request, sigma: float) -> Fitted:
     for fit in fits_of(request):
         try:
             one = sigma / fit.spread
-            found.append((fit, *best_at(fit.request, one, attempted(fit.request, one))))
+            law, named = best_at(fit.request, one, attempted(fit.request, one))
+            if (boxed := _boxed(fit.request, one)) is not None:
+                other, _ = best_at(boxed, one, attempted(boxed, one))
+                law = min(law, _judged_for(fit.request, other), key=_cost)
+            found.append((fit, law, named))
         except DesignError as error:
             failure = failure or error
     if not found:
@@ -86,6 +91,10 @@ def fitted_within(request: Request, epsilon: float) -> Fitted:
     for fit in fits:
         try:
             sigma, law, named = at_epsilon(fit.request, epsilon)
+            if (boxed := _boxed(fit.request, sigma)) is not None:
+                less, other, _ = at_epsilon(boxed, epsilon)
+                if less < sigma:
+                    sigma, law = less, _judged_for(fit.request, other)
         except DesignError as error:
             failure = failure or error
             continue
@@ -99,6 +108,26 @@ def fitted_within(request: Request, epsilon: float) -> Fitted:
         if fit is not best and (known := rivals(fit.request, sigma / fit.spread)):
             found.append((fit, known[0], {one.name: one for one in known}))
     return _best_of(sigma, found)
+
+
+def _boxed(request: Request, sigma: float) -> Request | None:
+    """The request with the box in the place of answers that all move one way, where the box's own
+    law may need less than one with a hidden count, which is as one more answer: little noise on few
+    answers (two at ε = 12: 0.043 instead of 0.057)."""
+    is_little = sigma < _LITTLE * request.sensitivity
+    if not is_little or not request.is_lifted or not request.has_plain_laws:
+        return None
+    return replace(request, changes=Box(request.touched).fitted(request.batch))
+
+
+def _judged_for(request: Request, law: FoundLaw) -> FoundLaw:
+    """A law that was found for more changes than there are, judged for those."""
+    loss = request.loss(law.noise).compose(request.compositions * law.uses)
+    return replace(law, epsilon=loss.epsilon(request.delta))
+
+
+def _cost(law: FoundLaw) -> float:
+    return law.epsilon
 
 
 def _best_of(sigma: float, found: Sequence[tuple[Fit, FoundLaw, dict[str, FoundLaw]]]) -> Fitted:

@@ -323,10 +323,9 @@ def range_of(plan: Plan, answer: Answer, limit: ContributionBounds) -> AnswerRan
     not help, see the docstring above. The ends are floats, rounded outwards."""
     is_solved = "totals" in plan.postprocess and not plan.one_row_per_person
     is_apart = plan.relation == "add/remove" and not is_solved
-    is_n_public = any(statistic.public_n is not None for statistic in plan.statistics)
     low, high = contribution(answer, limit)
     largest = max(abs(low), abs(high))
-    if not is_apart or is_n_public or largest == 0:
+    if not is_apart or largest == 0:
         return EITHER_WAY
     return _end(low, largest, -math.inf), _end(high, largest, math.inf)
 

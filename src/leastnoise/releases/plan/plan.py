@@ -194,6 +194,14 @@ class Plan:
             raise PlanError(
                 f"Two statistics are called {twice[0]!r}: declare a different name for each."
             )
+        told = [s.name for s in statistics if s.public_n is not None]
+        if told and self.relation == "add/remove":
+            raise PlanError(
+                f"{told[0]!r} declares public_n where persons are added or removed: tables that "
+                "are told apart then have that number of values both, so one person less is "
+                "another more, and the answer moves by twice as much as the noise is for. Declare "
+                'relation = "replace", or leave public_n out.'
+            )
 
     def _check_formulas(self) -> None:
         """Every formula is read and has the kinds it needs; each gets its one spelling."""
