@@ -26,8 +26,8 @@ VARIANCES = {
     5: (14.002, 9.2506),
     10: (44.002, 25.918),
     20: (154.02, 84.262),
-    40: (573.9, 199.66),
-    100: (1655.6, 501.6),
+    40: (519.01, 199.66),
+    100: (1658.13, 501.6),
 }
 
 
@@ -47,7 +47,31 @@ def test_answers_that_all_move_the_same_way_need_less_noise(answers):
     assert best.changes == OneSided()
 
 
-@pytest.mark.parametrize("answers", [2, 10])
+# variance of one whole answer at ε = 1, δ = 1e-6, and the shape of the noise
+COUNTS = [
+    (2, OneSided(), 3.163, "range"),
+    (5, OneSided(), 9.167, "range"),
+    (10, OneSided(), 25.834, "range"),
+    (20, OneSided(), 84.170, "range"),
+    (40, OneSided(), 199.74, "correlated sphere"),
+    (100, OneSided(), 501.67, "correlated sphere"),
+    (10, OneSided(touched=5), 20.885, "count"),
+    (20, OneSided(touched=10), 72.716, "count"),
+    (10, Box(touched=5), 34.010, "touched"),
+    (20, Box(touched=10), 125.50, "sphere"),
+]
+
+
+@pytest.mark.parametrize(("answers", "changes", "variance", "origin"), COUNTS, ids=str)
+def test_counts_have_the_noise_of_their_shape(answers, changes, variance, origin):
+    best = design(delta=1e-6, epsilon=1.0, batch=answers, domain="integer", changes=changes)
+    assert (best.origin, best.noise.domain) == (origin, "integer")
+    assert best.noise.variance == pytest.approx(variance, rel=1e-4)
+    assert best.epsilon <= 1.0
+    assert f"({origin}" in best.reason
+
+
+@pytest.mark.parametrize("answers", VARIANCES)
 def test_changes_of_any_signs_need_what_they_needed(answers):
     best = design(delta=1e-6, epsilon=1.0, batch=answers)
     assert best.noise.variance == pytest.approx(VARIANCES[answers][0], rel=2e-4)

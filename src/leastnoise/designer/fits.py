@@ -140,7 +140,8 @@ def _best_of(sigma: float, found: Sequence[tuple[Fit, FoundLaw, dict[str, FoundL
 
 
 def fits_of(request: Request) -> list[Fit]:
-    """The ways to scale the answers of a request that are worth a comparison."""
+    """The ways to scale the answers of a request that are worth a comparison. A length has none,
+    whatever the weights: the worst change moves the answer of the least scale alone."""
     d, space = request.batch, request.changes
     is_alike = not isinstance(space, OneSided) or space.ranges is None
     if (is_alike and request.weights is None) or isinstance(space, Euclidean):
