@@ -60,7 +60,7 @@ def times() -> None:
         {"epsilon": 1.0, "compositions": 1},
         {"epsilon": 2.0, "compositions": 6},
         {"epsilon": 8.0, "compositions": 8},
-        {"epsilon": 1.0, "batch": 10},
+        *({"epsilon": 1.0, "batch": answers} for answers in (10, 30, 40, 60, 100)),
     ]
     print(f"\n{'request':62} {'ε':>9} {'σ':>9} {'least rival':>20} {'ms':>6}")
     for request in requests:

@@ -251,8 +251,8 @@ class Design:
             kind = f"joint noise on {self.blocks} blocks of {self.noise.dimension} answers"
         product = min((e for name, e in self.rivals.items() if name in PRODUCTS), default=math.nan)
         return (
-            f"{kind} ({self._shape}) for {self.batch} answers: epsilon {above(self.epsilon)} against "
-            f"{above(product)} for independent noise"
+            f"{kind} ({self._shape}) for {self.batch} answers: "
+            f"epsilon {above(self.epsilon)} against {above(product)} for independent noise"
         )
 
     @property
