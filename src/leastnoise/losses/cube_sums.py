@@ -175,7 +175,7 @@ class TiltedTransform:
         u, weight = panels(self._panel_count[0])
         tilted = weight * np.exp(self.theta[0] * u + self.theta[1] * u**2 - log_phi(*self.theta))
         k1, k2 = h1 * np.arange(n1 + 1.0), h2 * np.arange(-n2, n2 + 1.0)
-        left: Complexes = np.exp(1j * np.multiply.outer(k1, u)) * (0.5 * tilted)
+        left = np.asarray(np.exp(1j * np.multiply.outer(k1, u)) * (0.5 * tilted), np.complex128)
         half = u.size // 2  # u and −u, which are both nodes, have the same square
         left = left[:, half:] + left[:, :half][:, ::-1]
         ratio = _product(left, np.exp(1j * np.multiply.outer(k2, u[half:] ** 2)))
