@@ -55,6 +55,7 @@ PUBLIC = [
     "load_plan",
     "moments_epsilon",
     "open_series",
+    "rehearsed",
     "release",
     "renyi_divergence",
     "sphere",

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.plan.file import load_plan as load_plan
     from leastnoise.releases.plan.plan import Plan as Plan
     from leastnoise.releases.plan.statistic import Statistic as Statistic
+    from leastnoise.releases.rehearsal import rehearsed as rehearsed
     from leastnoise.releases.release import release as release
     from leastnoise.releases.result import Release as Release
     from leastnoise.series.opening import open_series as open_series
@@ -109,6 +110,7 @@ _HOMES = {
     "releases.plan.statistic": ("Statistic",),
     "releases.plan.file": ("load_plan",),
     "releases.result": ("Release",),
+    "releases.rehearsal": ("rehearsed",),
     "releases.release": ("release",),
     "series.opening": ("open_series",),
     "series.series": ("NoisyAnswer", "Series"),

@@ -86,6 +86,28 @@ def refused(result):
     return result.stderr
 
 
+def test_a_rehearsal_reads_no_table_and_spends_nothing(desk):
+    (desk / "people.csv").unlink()
+    before = (desk / "budget.ledger").read_bytes()
+    given = ("release", desk / "plan.toml", "--rehearse", "--ledger", desk / "budget.ledger")
+    result = run(*given, "--out", desk / "report.html", "--out", desk / "n.csv")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("REHEARSAL on invented rows")
+    assert "towns      town = north" in re.sub(" +(?=town =)", "      ", result.stdout)
+    assert "REHEARSAL" in (desk / "report.html").read_text(encoding="utf-8")
+    assert "has spent" not in result.output
+    assert (desk / "budget.ledger").read_bytes() == before
+    assert json.loads(run(*given, "--json").stdout)["entropy"].startswith("REHEARSAL")
+    assert run("release", desk / "plan.toml", "--rehearse").exit_code == 0
+    shared = re.sub("delta = .*", "", PLAN.format(epsilon=1.0))
+    (desk / "shared.toml").write_text(shared)
+    assert "(of an invented budget)" in run("release", desk / "shared.toml", "--rehearse").stdout
+    for more in ("--preview", "--sealed"):
+        assert "to stand without --preview" in refused(run(*given, more))
+    (desk / "plan.toml").write_text(PLAN.format(epsilon=3.0))
+    assert "would be allowed" in refused(run(*given))
+
+
 def test_a_release_prints_writes_and_spends(desk):
     names = ["numbers.csv", "numbers.json", "numbers.parquet", "report.html"]
     outputs = [argument for name in names for argument in ("--out", desk / name)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,11 @@ def _check_output(path: str) -> None:
     help="Only say what the plan would give and cost, and what would fail. No row is read, "
     "nothing is spent.",
 )
+@flag(
+    "--rehearse",
+    help="Release from rows that are invented from the plan alone, with a copy of the ledger: the "
+    "numbers, the files and the report as they will be. No table is read, nothing is spent.",
+)
 @flag("--explain", help="With --preview: print the sets of marginals that were compared.")
 @flag("--last", help="Release it also where nothing could be released from the data set after it.")
 @file_option(
@@ -90,6 +95,7 @@ def release(
     ledger: str | None,
     no_ledger: bool,
     preview: bool,
+    rehearse: bool,
     explain: bool,
     last: bool,
     out: tuple[str, ...],
@@ -108,29 +114,44 @@ def release(
     \b
     What would it give, and what would it cost?
       leastnoise release plan.toml --ledger budget.ledger --preview
+    Release from invented rows, to see the numbers and the report before anything is spent:
+      leastnoise release plan.toml --rehearse --out report.html
     Release, write the numbers and the report:
       leastnoise release plan.toml --ledger budget.ledger --out numbers.csv --out report.html
     """
-    from leastnoise.ledger.ledger import Ledger
     from leastnoise.releases.plan.file import load_plan
 
-    _check_options(ledger, no_ledger, preview, last, writes=bool(out or plot))
+    if rehearse and (preview or sealed):
+        raise refused("--rehearse", True, "to stand without --preview and --sealed")
+    _check_options(
+        ledger, no_ledger, preview or rehearse, last, writes=bool(out or plot) and preview
+    )
     if explain and not preview:
         raise refused("--explain", True, "to come with --preview")
     wanted = load_plan(plan)
     if ledger is not None:
         existing_ledger("--ledger", ledger)
     table = {"scratch": scratch, "sealed": sealed}
-    with nullcontext() if ledger is None else Ledger(ledger, read_only=preview) as book:
+    with _opened(ledger, read_only=preview or rehearse) as book:
         if preview:
             _preview(wanted, book, as_json, explain, **table)
             return
         files = [*out, *([] if plot is None else [plot])]
-        problems = _released(wanted, book, files, as_json, last=last, **table)
+        if rehearse:
+            problems = _rehearsed(wanted, book, files, as_json)
+        else:
+            problems = _released(wanted, book, files, as_json, last=last, **table)
     if problems:
-        said = "The release was made and its numbers are above, but "
+        made = "rehearsal" if rehearse else "release"
+        said = f"The {made} was made and its numbers are above, but "
         click.echo(f"leastnoise: {said}{'; '.join(problems)}", err=True)
         raise SystemExit(2)
+
+
+def _opened(ledger: str | None, *, read_only: bool) -> AbstractContextManager[Ledger | None]:
+    from leastnoise.ledger.ledger import Ledger
+
+    return nullcontext() if ledger is None else Ledger(ledger, read_only=read_only)
 
 
 def _check_options(
@@ -167,6 +188,23 @@ def _released(
             print_json(done.as_dict() | {"files": list(made)})
         else:
             _show_release(done, book, share, made)
+    return problems
+
+
+def _rehearsed(plan: Plan, book: Ledger | None, files: Sequence[str], as_json: bool) -> list[str]:
+    """The same from invented rows; the ledger is only read."""
+    from leastnoise.releases.rehearsal import rehearsed
+
+    with progress_bar() as told:
+        done = rehearsed(plan, book, progress=told)
+    problems = written(done, files)
+    made = [] if problems else files
+    if as_json:
+        print_json(done.as_dict() | {"files": list(made)})
+    else:
+        click.echo(f"{done.entropy}. No table was read, nothing was spent.\n")
+        is_lacking = plan.delta is None and book is None
+        _show_release(done, None, " (of an invented budget)" if is_lacking else "", made)
     return problems
 
 

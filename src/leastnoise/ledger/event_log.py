@@ -203,6 +203,15 @@ class EventLog:
         if not is_there:
             raise LedgerError(f"{lost}; see check().")
 
+    def copy_to(self, path: Path) -> None:
+        """Copies the file as it stands to one that is not there yet."""
+        with self.reading() as connection:
+            copy = sqlite3.connect(path)
+            try:
+                connection.backup(copy)
+            finally:
+                copy.close()
+
     @contextmanager
     def _transaction(self, begin: str, verb: str) -> Iterator[sqlite3.Connection]:
         with self._lock:

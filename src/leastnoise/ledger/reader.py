@@ -3,11 +3,13 @@ writes; `ledger` adds what does."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -45,6 +47,29 @@ class LedgerReader:
     def close(self) -> None:
         """Close the file; closing twice is fine."""
         self._log.close()
+
+    def copy_to(self, path: str | PathLike[str]) -> None:
+        """Copy the ledger as it stands, to try something with the copy.
+
+        Args:
+            path: A file that is not there yet.
+
+        Raises:
+            LedgerError: There is something at that place.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> from leastnoise import Ledger
+            >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/budget.ledger") as ledger:
+            ...     dataset = ledger.open_dataset("clinic", epsilon=2.0, delta=1e-6)
+            ...     ledger.copy_to(f"{folder}/copy.ledger")
+            ...     with Ledger(f"{folder}/copy.ledger", read_only=True) as copy:
+            ...         copy.dataset("clinic").epsilon
+            2.0
+        """
+        if os.path.lexists(path):
+            raise LedgerError(f"There is something at {str(path)!r} already: a copy replaces none.")
+        self._log.copy_to(Path(path))
 
     def __enter__(self) -> Self:
         return self

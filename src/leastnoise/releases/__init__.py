@@ -8,5 +8,6 @@ estimates/   from noisy answers to statistics with their errors, and the checks
 report/      what the public is told
 record       a release as data; `result`: `Release`, the same with its tables, files and report
 preview      the errors of a plan before any row is read; `advice`: what a ledger would allow
+rehearsal    a release on invented rows, before anything is spent
 release      the order in which all this is done, so that nothing can leak
 """

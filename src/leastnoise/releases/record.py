@@ -14,6 +14,8 @@ from leastnoise.releases.report.cautions import cautions
 from leastnoise.sampling.entropy import OPERATING_SYSTEM
 from leastnoise.text.numbers import above
 
+REHEARSAL = "REHEARSAL on invented rows: the numbers say nothing about anybody"
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -67,6 +69,11 @@ class ReleaseRecord:
     def is_private(self) -> bool:
         """Whether the noise is the operating system's: with any other nothing is guaranteed."""
         return self.entropy == OPERATING_SYSTEM
+
+    @property
+    def is_rehearsed(self) -> bool:
+        """Whether the rows were invented (`leastnoise.rehearsed`)."""
+        return self.entropy == REHEARSAL
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -140,6 +140,8 @@ def covers(release: ReleaseRecord) -> str:
 
 def in_words(release: ReleaseRecord) -> str:
     """The guarantee for people."""
+    if release.is_rehearsed:
+        return "Nothing is guaranteed and nothing was spent: this is a rehearsal on invented rows."
     if not release.is_private:
         return (
             "Nothing is guaranteed: the noise does not come from the operating system's generator, "
