@@ -128,7 +128,7 @@ def test_a_ledger_is_not_charged_and_what_it_would_refuse_is_refused(tmp_path):
 
 def test_a_copy_replaces_nothing(tmp_path):
     with Ledger(tmp_path / "a.ledger") as ledger:
-        with pytest.raises(LedgerError, match="something at .* already"):
+        with pytest.raises(LedgerError, match=r"something at .* already"):
             ledger.copy_to(tmp_path / "a.ledger")
         ledger.copy_to(tmp_path / "b.ledger")
     with Ledger(tmp_path / "a.ledger") as one, Ledger(tmp_path / "b.ledger") as two:
