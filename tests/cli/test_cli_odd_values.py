@@ -56,6 +56,7 @@ CALLS = {
     ),
     "verify": (["noise.json"], []),
     "release": (["plan.toml"], ["--preview"]),
+    "check": (["plan.toml"], []),
     "ledger open": (["budget.ledger", "people"], ["--epsilon", "1", "--delta", "1e-6"]),
     "ledger show": (["budget.ledger"], []),
     "ledger spend": (["budget.ledger", "patients", "noise.json"], ["--plan", "x", "--preview"]),

@@ -108,6 +108,22 @@ def test_a_rehearsal_reads_no_table_and_spends_nothing(desk):
     assert "would be allowed" in refused(run(*given))
 
 
+def test_a_plan_is_explained(desk):
+    (desk / "people.csv").unlink()
+    given = ("check", desk / "plan.toml", "--ledger", desk / "budget.ledger")
+    result = run(*given)
+    assert result.exit_code == 0, result.output
+    assert "One person changes the number of rows of a group by at most 1" in result.stdout
+    assert "Nothing here is one of the usual mistakes." in result.stdout
+    assert "'people' would go from epsilon = 0" in result.stdout
+    found = json.loads(run(*given, "--json").stdout)
+    assert [one["statistic"] for one in found["statistics"]] == ["age", "towns"]
+    assert found["ledger"]["allowed"]
+    (desk / "plan.toml").write_text(PLAN.format(epsilon=9.0))
+    assert "\nBeware: epsilon = 9 promises" in run("check", desk / "plan.toml").stdout
+    refused(run("check", desk / "plan.toml", "--ledger", desk / "nothing.ledger"))
+
+
 def test_a_release_prints_writes_and_spends(desk):
     names = ["numbers.csv", "numbers.json", "numbers.parquet", "report.html"]
     outputs = [argument for name in names for argument in ("--out", desk / name)]

@@ -8,6 +8,7 @@ they are used, so that `--help` is instant.
 
 from leastnoise.cli import (
     account,
+    check,
     compare,
     completion,
     design,
@@ -25,6 +26,7 @@ from leastnoise.cli.group import main
 
 __all__ = [
     "account",
+    "check",
     "compare",
     "completion",
     "design",

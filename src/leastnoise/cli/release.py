@@ -132,7 +132,7 @@ def release(
     if ledger is not None:
         existing_ledger("--ledger", ledger)
     table = {"scratch": scratch, "sealed": sealed}
-    with _opened(ledger, read_only=preview or rehearse) as book:
+    with opened_ledger(ledger, read_only=preview or rehearse) as book:
         if preview:
             _preview(wanted, book, as_json, explain, **table)
             return
@@ -148,7 +148,8 @@ def release(
         raise SystemExit(2)
 
 
-def _opened(ledger: str | None, *, read_only: bool) -> AbstractContextManager[Ledger | None]:
+def opened_ledger(ledger: str | None, *, read_only: bool) -> AbstractContextManager[Ledger | None]:
+    """The ledger, or nothing."""
     from leastnoise.ledger.ledger import Ledger
 
     return nullcontext() if ledger is None else Ledger(ledger, read_only=read_only)

@@ -7,6 +7,7 @@ noise/       what one person can change, and the least noise that hides it
 estimates/   from noisy answers to statistics with their errors, and the checks
 report/      what the public is told
 record       a release as data; `result`: `Release`, the same with its tables, files and report
+explanation  a plan in sentences, and the mistakes that plans often have
 preview      the errors of a plan before any row is read; `advice`: what a ledger would allow
 rehearsal    a release on invented rows, before anything is spent
 release      the order in which all this is done, so that nothing can leak
