@@ -121,28 +121,27 @@ def release(
     """
     from leastnoise.releases.plan.file import load_plan
 
-    if rehearse and (preview or sealed):
-        raise refused("--rehearse", True, "to stand without --preview and --sealed")
-    _check_options(
-        ledger, no_ledger, preview or rehearse, last, writes=bool(out or plot) and preview
-    )
-    if explain and not preview:
-        raise refused("--explain", True, "to come with --preview")
+    _check_free(preview, rehearse, explain, sealed)
+    is_free = preview or rehearse
+    _check_options(ledger, no_ledger, is_free, last, writes=bool(out or plot) and preview)
     wanted = load_plan(plan)
     if ledger is not None:
         existing_ledger("--ledger", ledger)
     table = {"scratch": scratch, "sealed": sealed}
-    with opened_ledger(ledger, read_only=preview or rehearse) as book:
+    with opened_ledger(ledger, read_only=is_free) as book:
+        files = [*out, *([] if plot is None else [plot])]
         if preview:
             _preview(wanted, book, as_json, explain, **table)
-            return
-        files = [*out, *([] if plot is None else [plot])]
-        if rehearse:
-            problems = _rehearsed(wanted, book, files, as_json)
+        elif rehearse:
+            _not_written("rehearsal", _rehearsed(wanted, book, files, as_json))
         else:
-            problems = _released(wanted, book, files, as_json, last=last, **table)
+            table["last"] = last
+            _not_written("release", _released(wanted, book, files, as_json, **table))
+
+
+def _not_written(made: str, problems: Sequence[str]) -> None:
+    """Ends here where something could not be written."""
     if problems:
-        made = "rehearsal" if rehearse else "release"
         said = f"The {made} was made and its numbers are above, but "
         click.echo(f"leastnoise: {said}{'; '.join(problems)}", err=True)
         raise SystemExit(2)
@@ -153,6 +152,14 @@ def opened_ledger(ledger: str | None, *, read_only: bool) -> AbstractContextMana
     from leastnoise.ledger.ledger import Ledger
 
     return nullcontext() if ledger is None else Ledger(ledger, read_only=read_only)
+
+
+def _check_free(preview: bool, rehearse: bool, explain: bool, sealed: bool) -> None:
+    """The same of options for what costs nothing."""
+    if explain and not preview:
+        raise refused("--explain", True, "to come with --preview")
+    if rehearse and (preview or sealed):
+        raise refused("--rehearse", True, "to stand without --preview and --sealed")
 
 
 def _check_options(

@@ -71,11 +71,7 @@ def fitted_at(request: Request, sigma: float) -> Fitted:
     for fit in fits_of(request):
         try:
             one = sigma / fit.spread
-            law, named = best_at(fit.request, one, attempted(fit.request, one))
-            if (boxed := _boxed(fit.request, one)) is not None:
-                other, _ = best_at(boxed, one, attempted(boxed, one))
-                law = min(law, _judged_for(fit.request, other), key=_cost)
-            found.append((fit, law, named))
+            found.append((fit, *_best(fit.request, one)))
         except DesignError as error:
             failure = failure or error
     if not found:
@@ -90,11 +86,7 @@ def fitted_within(request: Request, epsilon: float) -> Fitted:
     failure = None
     for fit in fits:
         try:
-            sigma, law, named = at_epsilon(fit.request, epsilon)
-            if (boxed := _boxed(fit.request, sigma)) is not None:
-                less, other, _ = at_epsilon(boxed, epsilon)
-                if less < sigma:
-                    sigma, law = less, _judged_for(fit.request, other)
+            sigma, law, named = _least(fit.request, epsilon)
         except DesignError as error:
             failure = failure or error
             continue
@@ -108,6 +100,25 @@ def fitted_within(request: Request, epsilon: float) -> Fitted:
         if fit is not best and (known := rivals(fit.request, sigma / fit.spread)):
             found.append((fit, known[0], {one.name: one for one in known}))
     return _best_of(sigma, found)
+
+
+def _best(request: Request, sigma: float) -> tuple[FoundLaw, dict[str, FoundLaw]]:
+    """The law of least ε at a sigma, and its rivals."""
+    law, named = best_at(request, sigma, attempted(request, sigma))
+    if (boxed := _boxed(request, sigma)) is not None:
+        other, _ = best_at(boxed, sigma, attempted(boxed, sigma))
+        law = min(law, _judged_for(request, other), key=lambda one: one.epsilon)
+    return law, named
+
+
+def _least(request: Request, epsilon: float) -> tuple[float, FoundLaw, dict[str, FoundLaw]]:
+    """The least sigma within ε, its law, and the rivals there."""
+    sigma, law, named = at_epsilon(request, epsilon)
+    if (boxed := _boxed(request, sigma)) is not None:
+        less, other, _ = at_epsilon(boxed, epsilon)
+        if less < sigma:
+            sigma, law = less, _judged_for(request, other)
+    return sigma, law, named
 
 
 def _boxed(request: Request, sigma: float) -> Request | None:
@@ -124,10 +135,6 @@ def _judged_for(request: Request, law: FoundLaw) -> FoundLaw:
     """A law that was found for more changes than there are, judged for those."""
     loss = request.loss(law.noise).compose(request.compositions * law.uses)
     return replace(law, epsilon=loss.epsilon(request.delta))
-
-
-def _cost(law: FoundLaw) -> float:
-    return law.epsilon
 
 
 def _best_of(sigma: float, found: Sequence[tuple[Fit, FoundLaw, dict[str, FoundLaw]]]) -> Fitted:

@@ -21,10 +21,8 @@ from leastnoise.designer.request import Objective, reach
 from leastnoise.errors import AccountingError, UnsupportedError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
-from leastnoise.laws.correlated import CorrelatedNoise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.laws.norm import NormNoise
 from leastnoise.text.html import bars_svg, facts, side_by_side
 from leastnoise.text.numbers import above, below, counted, exact_above
 
@@ -35,8 +33,6 @@ _SHAPES = ("Gaussian", "Laplace", "Staircase")
 # A closed form on a lattice may need this much more noise to keep what it was certified for.
 _WIDER = 1e-4
 _MOST_WIDER = 20
-# Joint noise in words, where they are not those of its kind.
-_IN_WORDS = {"lattice": "cube", "lifted": "cube with a hidden count", "ball": "sphere"}
 _MOST_TOLD = 8  # standard deviations in a summary
 PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
 
@@ -251,18 +247,9 @@ class Design:
             kind = f"joint noise on {self.blocks} blocks of {self.noise.dimension} answers"
         product = min((e for name, e in self.rivals.items() if name in PRODUCTS), default=math.nan)
         return (
-            f"{kind} ({self._shape}) for {self.batch} answers: "
+            f"{kind} ({self.noise.shape}) for {self.batch} answers: "
             f"epsilon {above(self.epsilon)} against {above(product)} for independent noise"
         )
-
-    @property
-    def _shape(self) -> str:
-        """What the noise of several answers is like, in a word or two."""
-        if isinstance(self.noise, NormNoise):
-            return f"{self.noise.body.name} norm"
-        if isinstance(self.noise, CorrelatedNoise):
-            return f"correlated {'normal' if self.noise.core == 'gaussian' else 'sphere'}"
-        return _IN_WORDS.get(self.noise.kind, self.noise.kind)
 
     def lattice_noise(self) -> LatticeNoise:
         """The law on a lattice, ready to be made exact: the noise itself, or the lattice form of a

@@ -100,6 +100,11 @@ class Noise(ABC):
         """Variance of the noise on one answer."""
 
     @property
+    def shape(self) -> str:
+        """What the noise on several answers is like, in a word or two."""
+        return self.kind
+
+    @property
     def radial(self) -> Radial | None:
         """Its shells, where it is a radial law on a lattice."""
         return None

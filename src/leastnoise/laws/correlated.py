@@ -117,6 +117,10 @@ class CorrelatedNoise(Noise):
             )
 
     @property
+    def shape(self) -> str:
+        return "correlated normal" if self.core == "gaussian" else "correlated sphere"
+
+    @property
     def has_convex_levels(self) -> bool:
         """Its level sets do not keep their shape when the sign of one answer is changed."""
         return self.common == 0.0

@@ -184,6 +184,10 @@ class LatticeNoise(ShellNoise):
         return (2.0 if n == 0 else 1.0) * share * squares
 
     @property
+    def shape(self) -> str:
+        return "cube"
+
+    @property
     def radial(self) -> Radial:
         return self
 

@@ -98,6 +98,10 @@ class LiftedNoise(Noise):
             object.__setattr__(self, "ties", None if set(ties) == {1.0} else ties)
 
     @property
+    def shape(self) -> str:
+        return "cube with a hidden count"
+
+    @property
     def dimension(self) -> int:
         return self.base.dimension - 1
 

@@ -170,6 +170,10 @@ class NormNoise(ShellNoise):
         return self.step**2 * (self.body.squares(last) + self._in_bin)
 
     @property
+    def shape(self) -> str:
+        return f"{self.body.name} norm"
+
+    @property
     def _in_bin(self) -> float:
         """The variance of a place in a bin, in steps squared."""
         return 1.0 / 12.0 if self.domain == "real" else 0.0

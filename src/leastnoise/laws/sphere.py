@@ -98,6 +98,10 @@ class BallNoise(Noise):
         check_joint(self, " (for one answer the law is Laplace's)")
 
     @property
+    def shape(self) -> str:
+        return "sphere"
+
+    @property
     def has_convex_levels(self) -> bool:
         """They are balls, and rounding on a lattice that the answer lies on is post-processing."""
         return True

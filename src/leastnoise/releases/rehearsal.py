@@ -195,16 +195,22 @@ def _of_kind(column: str, kind: str, values: list[Value], reading: Reading | Non
     """A column that only formulas read: the values that stand beside its name, and around them."""
     if kind == "truth":
         return lambda place: {column: "true" if place < 0.5 else "false"}
-    if kind in ("date", "time"):
-        days = [value for value in values if isinstance(value, date)] or [date(2025, 7, 1)]
-        first, last = min(days, key=_day), max(days, key=_day)
-        begin, count = _day(first) - timedelta(180), (_day(last) - _day(first)).days + 360
-        return lambda place: {column: _written(begin + timedelta(int(place * count)), reading)}
     if kind == "text":
         words = [value for value in values if isinstance(value, str)] + ["another"]
         return lambda place: {column: words[int(place * len(words))]}
-    numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    low, high = min([0.0, *numbers]), max([*numbers], default=50.0)
+    if kind in ("date", "time"):
+        return _around_days(column, [one for one in values if isinstance(one, date)], reading)
+    return _around_numbers(column, [float(one) for one in values if isinstance(one, int | float)])
+
+
+def _around_days(column: str, days: list[date], reading: Reading | None) -> Filled:
+    known = sorted(map(_day, days)) or [date(2025, 7, 1)]
+    begin, count = known[0] - timedelta(180), (known[-1] - known[0]).days + 360
+    return lambda place: {column: _written(begin + timedelta(int(place * count)), reading)}
+
+
+def _around_numbers(column: str, numbers: list[float]) -> Filled:
+    low, high = min([0.0, *numbers]), max(numbers, default=50.0)
     wide = max(high - low, 1.0)
     return lambda place: {column: f"{low + 2.0 * place * wide:.4g}"}
 
