@@ -2,6 +2,7 @@
 engine, and nothing but integers comes back.
 
 opening         the table of a plan in its engine: a file, a frame, a database, Spark
+schema          names and kinds of columns, to draft a plan from
 duckdb_engine   the DuckDB that reads the declared files and nothing else
 named_tables    tables and views of a database by their names
 spark           tables of Spark

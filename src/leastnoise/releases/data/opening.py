@@ -43,7 +43,7 @@ def open_table(
         raise PlanError(
             "The plan declares no source: declare [source], or give release(..., table=...)."
         )
-    opened = withheld("opening the table", lambda: _opened(source, scratch))
+    opened = withheld("opening the table", lambda: at_source(source, scratch))
     try:
         if opened.engine not in _SUPPORTED:
             raise UnsupportedError(
@@ -62,7 +62,7 @@ def open_table(
     return opened
 
 
-def _opened(source: Source, scratch: str | PathLike[str] | None) -> Table:
+def at_source(source: Source, scratch: str | PathLike[str] | None) -> Table:
     ibis = extra("ibis", "tables")
     if isinstance(source, Connection):
         return _at(ibis, source, scratch)

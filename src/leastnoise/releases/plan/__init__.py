@@ -7,4 +7,5 @@ formula    conditions and arithmetic over the columns of one row
 reading    what a column holds, and how days are written
 plan       all of it together, checked
 file       the same as a TOML file
+draft      a first plan, written as such a file
 """
