@@ -89,8 +89,8 @@ end above 0 is for views of which no row is left out, and for these alone.
 
 Everything moves either way when a person is replaced: those draws are for the whole cube. Knowing
 the number of rows does not help: it would make the neighbours those with as many rows, that is,
-replaced persons; so where a plan declares a public number of values, all its draws are for the
-whole cube. Of one draw for all d answers a person moves at most those of the groups they touch,
+replaced persons; so a plan of added or removed persons that declares a public number of values is
+refused. Of one draw for all d answers a person moves at most those of the groups they touch,
 Σ (touched groups)·p. Counts that are to add up (`"totals"`) are combined as uncorrelated, so their
 noise is for the cube; the answers of a cell of a table with margins are combined as equally
 correlated, so theirs is for ranges that are all alike (`plainly`).
