@@ -179,6 +179,21 @@ def test_one_answer_of_a_length_is_the_box(domain):
     assert (one.changes, one.reach) == (Euclidean(2.0), 2.0)
 
 
+@pytest.mark.parametrize(
+    ("answers", "radius", "variance"),
+    [(10, 2.0, 37.04), (40, 2.0, 59.63), (3, 1.5, 8.058), (2, 1.0, 3.081)],
+)
+def test_whole_answers_of_a_length_have_the_noise_of_the_real_line(answers, radius, variance):
+    """Whole answers are not rounded; and 1.5 is as √2 to them."""
+    asked = {"delta": 1e-6, "epsilon": 1.0, "batch": answers, "changes": Euclidean(radius)}
+    whole, real = design(**asked, domain="integer"), design(**asked)
+    assert whole.noise.variance == pytest.approx(variance, rel=2e-4)
+    assert whole.noise.variance < real.noise.variance + 0.1
+    assert whole.epsilon <= min(whole.rivals["rounded Gaussian"], 1.0)
+    again = PrivacyLoss.of(whole.noise, 1.0, Euclidean(radius))
+    assert again.epsilon(1e-6) == whole.epsilon
+
+
 LENGTHS = [
     (1, 0.2, 1e-3, "real"),
     (2, 1.0, 1e-6, "real"),

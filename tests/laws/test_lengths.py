@@ -4,11 +4,14 @@ by point, against what the judge says for `Euclidean(r)`."""
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from leastnoise import Euclidean, LatticeNoise, sphere
+from leastnoise.errors import InvalidParameterError
 from leastnoise.laws.correlated import CorrelatedNoise
 
 EPSILONS = np.array([0.0, 0.2, 0.5, 1.0, 2.0])
@@ -70,8 +73,8 @@ CASES = [(2, 40, 8), (3, 16, 4), (4, 8, 3)]
 @pytest.mark.parametrize("core", ["sphere", "gaussian"])
 @pytest.mark.parametrize(("d", "reach", "nodes"), CASES)
 def test_noise_around_the_origin_rounded(d, reach, nodes, core):
-    """The sphere and normal noise in whole numbers: a length r is judged as r + √d, as rounding
-    adds up to 1 to each answer of a difference; whole answers stay as far apart as they are."""
+    """The sphere and normal noise in whole numbers: whole answers stay as far apart as they are,
+    and the square of a whole length is whole."""
     scale = 2.0 if core == "gaussian" else 1.2
     law = CorrelatedNoise(core, scale, 0.0, d, 1.0, "integer")
 
@@ -83,9 +86,22 @@ def test_noise_around_the_origin_rounded(d, reach, nodes, core):
         bound = law.loss(1.0, Euclidean(radius)).profile(EPSILONS)
         found = np.max([deltas(p, v) for v in shifts(d, radius)], axis=0)
         assert np.all(found <= bound + 1e-6)
-        # without the rounding it is nearly attained: by a continuous law at the same length
-        plain = CorrelatedNoise(core, scale, 0.0, d, 2.0**-10).loss(1.0, Euclidean(radius))
-        assert found[0] > 0.7 * float(plain.profile(0.0))
+        assert found[0] > 0.7 * bound[0]  # nearly attained
+        whole = Euclidean(float(np.sqrt(np.floor(radius**2))) * (1.0 + 1e-15))
+        assert np.all(law.loss(1.0, whole).profile(EPSILONS) == bound)
+
+
+@pytest.mark.parametrize("core", ["sphere", "gaussian"])
+def test_what_is_judged_for_whole_answers_is_not_added_to_others(core):
+    """Rounding may make a change longer: (0.4, 0.4) and (0.6, 0.6) become (0, 0) and (1, 1)."""
+    law = CorrelatedNoise(core, 2.0, 0.0, 2, 1.0, "integer")
+    for whole in ([1, 2], np.array([1.0, 2.0]), [Fraction(4, 2), Decimal("3.0")]):
+        assert law.release(whole).shape == (2,)
+    for other in ([0.4, 0.4], np.array([1.0, 2.5]), [Fraction(1, 3), 1], [Decimal("1.1"), 2]):
+        with pytest.raises(InvalidParameterError, match="<not shown> to be whole numbers"):
+            law.release(other)
+    real = CorrelatedNoise(core, 2.0, 0.0, 2, 1.0)
+    assert real.release([0.4, 0.4]).shape == (2,)
 
 
 def test_the_sphere_is_the_correlated_law_without_a_common_part():

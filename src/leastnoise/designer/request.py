@@ -231,7 +231,9 @@ class Request:
         if not isinstance(self.changes, Euclidean):
             return self
         s = self.reach
-        space = BOX if self.batch == 1 else Euclidean(1.0)
+        space = (
+            BOX if self.batch == 1 else Euclidean(_part(self.changes.radius * self.sensitivity, s))
+        )
         return replace(self, sensitivity=s, sensitivities=(s,) * self.batch, changes=space)
 
     @property
@@ -306,6 +308,11 @@ def reach(sensitivity: float, changes: Changes, domain: Domain) -> float:
     where the answers are."""
     distance = farthest(sensitivity, changes)
     return float(math.ceil(distance)) if domain == "integer" else distance
+
+
+def _part(length: float, of: float) -> float:
+    """length/of, rounded up, and 1 at most: a length is rounded up to whole numbers."""
+    return min(length / of * (1.0 + 2.0**-50), 1.0)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,13 @@ _SHAPES = ("Gaussian", "Laplace", "Staircase")
 _WIDER = 1e-4
 _MOST_WIDER = 20
 _MOST_TOLD = 8  # standard deviations in a summary
-PRODUCTS = (*_SHAPES, "Cactus", *(f"discrete {name}" for name in _SHAPES), OPTIMISED_PRODUCT)
+PRODUCTS = (
+    *_SHAPES,
+    "Cactus",
+    "rounded Gaussian",
+    *(f"discrete {name}" for name in _SHAPES),
+    OPTIMISED_PRODUCT,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,6 +93,7 @@ def _staircase(
 
 
 FITTED = ("correlated sphere", "lifted cube")  # to answers that all move the same way
+ROUNDED = "rounded Gaussian"  # normal noise on whole numbers, where a length counts
 KnownLaw = tuple[str, Callable[[float], Noise], int]
 
 
@@ -141,6 +142,8 @@ def known_laws(
         (f"{kind}Staircase", lambda sigma: _staircase(sigma, s, domain), single),
         ("Cactus", lambda sigma: _cactus(sigma, s, domain), single),
     ]
+    if is_whole and batch > 1 and isinstance(changes, Euclidean):
+        line.append((ROUNDED, lambda sigma: normal(sigma, batch, sensitivity=s, domain=domain), 1))
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))

@@ -83,6 +83,10 @@ class UntruncatedLaw:
         return False
 
     @property
+    def only_whole(self) -> bool:
+        return False
+
+    @property
     def is_exact(self) -> bool:
         return True
 

@@ -3,7 +3,9 @@
 ⌊x/p + ½⌋ is monotone and commutes with whole shifts, so answers at most M pitches apart are at most
 M apart once they are rounded, M a whole number. A range is therefore rounded outwards to whole
 pitches, in exact arithmetic. The length of a vector has no such rule: rounding moves each answer by
-at most half a pitch, hence a difference of d answers by at most p·√d.
+at most half a pitch, hence a difference of d answers by at most p·√d. Whole answers are on the
+lattice of the whole numbers already: nothing is rounded, and the squared length of a change is
+whole. The samplers that are judged so refuse others (`Sampler.only_whole`).
 """
 
 from __future__ import annotations
@@ -34,13 +36,21 @@ class RoundedChanges:
 
 
 def rounded_changes(
-    changes: Changes, answers: int, sensitivity: float | Fraction, pitch: Fraction
+    changes: Changes,
+    answers: int,
+    sensitivity: float | Fraction,
+    pitch: Fraction,
+    *,
+    whole: bool = False,
 ) -> RoundedChanges:
     """The space of changes of so many answers, each of this sensitivity, on a lattice of this
-    pitch."""
+    pitch; `whole` answers are on it already."""
     one = sensitivity if isinstance(sensitivity, Fraction) else at_least("sensitivity", sensitivity)
     unit, touched = Fraction(one) / pitch, changes.touched_of(answers)
     ranges = changes.ranges_of(answers)
+    if ranges is None and whole:
+        squared = math.floor(changes.squared_length(answers) * unit**2)
+        return RoundedChanges(None, squared * pitch**2, touched)
     if ranges is None:
         length = length_above(changes.squared_length(answers)) * unit
         length += length_above(Fraction(answers))

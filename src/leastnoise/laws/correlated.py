@@ -238,7 +238,9 @@ class CorrelatedNoise(Noise):
         return self._loss(BOX, distance)
 
     def _loss(self, changes: Changes, sensitivity: float | Fraction) -> Loss:
-        moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
+        moved = rounded_changes(
+            changes, self.dimension, sensitivity, self._pitch, whole=self.domain == "integer"
+        )
         squared, is_attained = self._squared_distance(moved, changes, sensitivity)
         if self.core == "sphere":
             loss: Loss = ball_loss(self.scale, self.dimension, squared)
@@ -475,7 +477,12 @@ def _checked_shares(law: CorrelatedNoise) -> tuple[float, ...]:
 
 
 def normal(
-    sigma: float, batch: int, *, sensitivity: float = 1.0, step: float | None = None
+    sigma: float,
+    batch: int,
+    *,
+    sensitivity: float = 1.0,
+    step: float | None = None,
+    domain: Domain = "real",
 ) -> CorrelatedNoise:
     """Independent normal noise on `batch` answers as one draw: judged by the length of the changes,
     and drawn exactly.
@@ -485,6 +492,7 @@ def normal(
         batch: How many answers one draw serves, at least 2.
         sensitivity: How far one person can move each answer; it only sets the default `step`.
         step: Its 2^16th part is the pitch of the public lattice of releases.
+        domain: "real", or "integer": the noise is rounded to whole numbers, for whole answers.
 
     Returns:
         The law of this standard deviation.
@@ -492,8 +500,9 @@ def normal(
     Raises:
         InvalidParameterError: No law is.
     """
-    step = step_of_known_law(positive("sigma", sigma), sensitivity, step, "real")
-    return CorrelatedNoise("gaussian", sigma, 0.0, batch, step)
+    step = step_of_known_law(positive("sigma", sigma), sensitivity, step, domain)
+    wide = sigma if domain == "real" else _before_rounding(sigma)
+    return CorrelatedNoise("gaussian", wide, 0.0, batch, step, domain)
 
 
 def best_common(answers: int, touched: int) -> float:

@@ -144,7 +144,9 @@ class BallNoise(Noise):
         return whole_quantile(size, low, positive_side, self.ccdf)
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
-        moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
+        moved = rounded_changes(
+            changes, self.dimension, sensitivity, self._pitch, whole=self.domain == "integer"
+        )
         loss = ball_loss(self.scale, self.dimension, moved.squared_length)
         # a length is rounded up by more than any one vector is, and noise in whole numbers reveals
         # less than what is rounded to them

@@ -51,6 +51,7 @@ class CutCubeSampler:
 
     is_joint: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
+    only_whole: ClassVar[bool] = False
 
     @property
     def pitch(self) -> Fraction:

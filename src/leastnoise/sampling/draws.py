@@ -39,6 +39,10 @@ class Sampler(Protocol):
         """Whether the law itself is drawn, to the last bit, and not one that is rounded."""
 
     @property
+    def only_whole(self) -> bool:
+        """Whether the law is judged for whole answers, and others are refused."""
+
+    @property
     def pitch(self) -> Fraction:
         """What answers are rounded to whole multiples of."""
 
@@ -165,6 +169,9 @@ def release(
             "delta=..., ...) and judge that."
         )
     places = snapped(answers, sampler.pitch)
+    if sampler.only_whole and not _are_whole(answers):
+        expected = "to be whole numbers, which the law is judged for: for others take a real one"
+        raise InvalidParameterError("answers", _Hidden(), expected)
     d = sampler.dimension
     if sampler.is_joint and (places.ndim == 0 or places.shape[-1] != d):
         raise InvalidParameterError(
@@ -236,6 +243,14 @@ def snapped(answers: ArrayLike, pitch: Fraction) -> NDArray[Any]:
         int(places.min()) > -_LARGEST // 2 and int(places.max()) < _LARGEST // 2
     )
     return places.astype(np.int64 if fits else object)
+
+
+def _are_whole(answers: ArrayLike) -> bool:
+    """Whether numbers that were snapped are whole, exactly."""
+    array = answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
+    if array.dtype.kind == "O":
+        return all(Fraction(one).denominator == 1 for one in array.flat)
+    return array.dtype.kind in "iu" or bool(np.all(array == np.floor(array)))
 
 
 def _snapped_floats(array: NDArray[np.float64], pitch: Fraction) -> NDArray[Any]:

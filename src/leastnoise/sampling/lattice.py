@@ -65,6 +65,8 @@ class LatticeSampler:
     def is_joint(self) -> bool:
         return self.law.dimension > 1
 
+    only_whole: ClassVar[bool] = False
+
     @property
     def is_exact(self) -> bool:
         return integer_weights(self.law) is not None
@@ -106,6 +108,8 @@ class LiftedSampler:
     @property
     def dimension(self) -> int:
         return self.base.dimension - 1
+
+    only_whole: ClassVar[bool] = False
 
     @property
     def is_exact(self) -> bool:

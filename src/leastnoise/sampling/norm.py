@@ -56,6 +56,8 @@ class NormSampler:
     def dimension(self) -> int:
         return self.law.dimension
 
+    only_whole: ClassVar[bool] = False
+
     @property
     def is_exact(self) -> bool:
         return integer_weights(self.law) is not None

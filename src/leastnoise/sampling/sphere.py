@@ -109,6 +109,10 @@ class SphereSampler:
     is_exact: ClassVar[bool] = True
 
     @property
+    def only_whole(self) -> bool:
+        return self.domain == "integer"
+
+    @property
     def pitch(self) -> Fraction:
         return public_pitch(self.step, self.domain)
 
@@ -131,6 +135,7 @@ class FirstOfVectors:
 
     is_joint: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
+    only_whole: ClassVar[bool] = False
 
     @property
     def pitch(self) -> Fraction:
