@@ -4,7 +4,8 @@ Draws are independent; within one any two answers have the same correlation ρ, 
 coefficients c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the
 variance is in proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were
 measured, so the same holds for them. The half-width is that of the exact law
-where each draw moves the form by one of its answers, else of 10,000 trials.
+where each draw moves the form by one of its answers, or has a law that is the same in every
+direction, so that it moves it as one answer would; else of 10,000 trials.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from leastnoise.laws.base import Noise
+from leastnoise.laws.part_of_sphere import is_spherical
 from leastnoise.releases.estimates.reconstructed import numbers, sums_of_draws, symmetric
 from leastnoise.releases.estimates.trials import CONFIDENCE, TRIALS
 from leastnoise.releases.noise.mechanism import Mechanism
@@ -57,15 +59,13 @@ def _alike(made: Mechanism, weights: Mapping[int, float]) -> _Alike:
 
 
 def _half_width(made: Mechanism, drawn: _Alike) -> float:
-    """From the exact law where each draw moves the form by one of its answers, else by trials."""
-    if all(sum(map(bool, parts)) == 1 for _, parts in drawn):
-        exact = [
-            ErrorPart(
-                symmetric(_moved_answer(made.laws[law].noise, parts)), math.fsum(parts), count
-            )
-            for (law, parts), count in drawn.items()
-        ]
-        return half_width(exact, CONFIDENCE)
+    """From the exact law where each draw moves the form as one of its answers does, else by
+    trials."""
+    exact = [
+        _as_one_answer(made.laws[law].noise, parts, count) for (law, parts), count in drawn.items()
+    ]
+    if None not in exact:
+        return half_width([part for part in exact if part is not None], CONFIDENCE)
     source = InsecureSeededEntropy(1)
     together = np.zeros(TRIALS)
     for (law, parts), count in drawn.items():
@@ -74,6 +74,11 @@ def _half_width(made: Mechanism, drawn: _Alike) -> float:
     return float(np.quantile(np.abs(together), CONFIDENCE))
 
 
-def _moved_answer(noise: Noise, parts: Sequence[float]) -> Noise:
-    """The law of the one answer that is in a form."""
-    return noise.of_answer(next(at for at, part in enumerate(parts) if part))
+def _as_one_answer(noise: Noise, parts: Sequence[float], count: int) -> ErrorPart | None:
+    """What moves a form by one answer of so many draws; None where several do, jointly."""
+    if is_spherical(noise):
+        return ErrorPart(symmetric(noise), math.hypot(*parts), count)
+    moved = [at for at, part in enumerate(parts) if part]
+    if len(moved) > 1:
+        return None
+    return ErrorPart(symmetric(noise.of_answer(moved[0])), parts[moved[0]], count)
