@@ -55,7 +55,7 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal, subsets
 from leastnoise.releases.tables.hierarchies import NestedMeasurement, nested_variances
 from leastnoise.releases.tables.reconstruction import Measurement, variance
-from leastnoise.releases.tables.residuals import residual_noise
+from leastnoise.releases.tables.residuals import ResidualNoise, residual_noise
 from leastnoise.releases.tables.strategy import (
     Found,
     Wanted,
@@ -435,40 +435,52 @@ def _residual_strategy(found: _MarginSearch, least: float) -> tuple[Strategy, Tr
     if not found.may_have_residuals:
         return None
     wanted = table.wanted(plan, None)
-    best_ones = residual_noise(wanted)
-    answers = len(table.answers)
-    dimension = answers * best_ones.dimension
-    pairs = [(weight, best_ones.variance(one)) for one, weight in wanted.weights.items()]
-    sphere = min(math.sqrt(dimension + 1.0) / plan.epsilon, 1.0 / found.mu)
-    by_proxy = math.sqrt(answers * _goal(plan, pairs)) * sphere
-    if dimension > _MOST_RESIDUALS or (_SPHERE * by_proxy) ** 2 > least:
+    noise = residual_noise(wanted)
+    pairs = [(weight, noise.variance(one)) for one, weight in wanted.weights.items()]
+    by_proxy = _sphere_by_proxy(found, noise) * math.sqrt(_goal(plan, pairs))
+    blocks = residual_blocks(plan, table, noise.precisions)
+    if (_SPHERE * by_proxy) ** 2 > least or blocks is None:
         return None
-    blocks = residual_blocks(plan, table, best_ones.precisions)
-    if blocks is None:
+    strategy = _designed_residuals(found, blocks)
+    if strategy is None:
         return None
-    layout = residual_layout((*blocks.values(), *found.beside))
+    variance_of_one = strategy.laws.laws[0].noise.variance
+    pairs = [(weight, variance_of_one * each) for weight, each in pairs]
+    guard = found.guard(table)
+    each = zip(wanted.weights, pairs, strict=True)
+    is_kept = all(reached <= guard[one] * (1.0 + 1e-9) for one, (_, reached) in each)
     named = tuple(f"residual of {named_marginal(table, one)}" for one in blocks)
-    about = TriedSupports((named,), 1, by_proxy)
-    measured = replace(
-        table,
-        support=tuple(blocks),
-        precisions=tuple(best_ones.precisions[one] for one in blocks),
-        sensitivities=next(iter(blocks.values())).sensitivities,
-    )
+    goal = math.sqrt(_goal(plan, pairs))
+    return strategy, TriedSupports((named,), 1, by_proxy, goal, refused=not is_kept)
+
+
+def _sphere_by_proxy(found: _MarginSearch, noise: ResidualNoise) -> float:
+    """The noise that hides what one person changes in all answers of the residuals, about: the less
+    of a sphere that is judged as pure and of Gaussian noise. +inf where it cannot be drawn."""
+    answers = len(found.tables[0].answers)
+    dimension = answers * noise.dimension
+    if dimension > _MOST_RESIDUALS or min(noise.precisions.values()) <= 0.0:
+        return math.inf
+    pure = math.sqrt(dimension + 1.0) / found.plan.epsilon
+    return math.sqrt(answers) * min(pure, 1.0 / found.mu)
+
+
+def _designed_residuals(found: _MarginSearch, blocks: Mapping[Marginal, Block]) -> Strategy | None:
+    """The residuals with their noise in full; None where there is no such law."""
+    plan = found.plan
+    layout = residual_layout((*blocks.values(), *found.beside))
     try:
-        chosen, laws, _ = best([layout], plan.epsilon, plan.delta or 0.0, plan.advantage)
+        _, laws, _ = best([layout], plan.epsilon, plan.delta or 0.0, plan.advantage)
     except DesignError:
         return None
-    strategy = Strategy((measured,), chosen, laws, {})
-    if not strategy.is_sound(laws.laws):
-        return None
-    noise, guard = laws.laws[0].noise.variance, found.guard(table)
-    pairs = [(weight, noise * each) for weight, each in pairs]
-    is_kept = all(
-        each <= guard[one] * (1.0 + 1e-9)
-        for one, (_, each) in zip(wanted.weights, pairs, strict=True)
+    measured = replace(
+        found.tables[0],
+        support=tuple(blocks),
+        precisions=tuple(block.precision or 0.0 for block in blocks.values()),
+        sensitivities=next(iter(blocks.values())).sensitivities,
     )
-    return strategy, replace(about, designed=math.sqrt(_goal(plan, pairs)), refused=not is_kept)
+    strategy = Strategy((measured,), layout, laws, {})
+    return strategy if strategy.is_sound(laws.laws) else None
 
 
 def _worth_a_design(
