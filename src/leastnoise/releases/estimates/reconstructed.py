@@ -387,6 +387,34 @@ class Numbers:
             total += part.weight * _summed(made, entries, part.count, count, source)
         return [total[:, a] for a in answers]
 
+    def cell_parts(
+        self, places: Sequence[int], weights: Sequence[float]
+    ) -> list[tuple[Noise, tuple[float, ...], int]] | None:
+        """A form in the numbers of one cell as forms in draws: the law, the weights of its answers,
+        and how many draws have them; None where the numbers are of two tables. Weights are in the
+        units of the statistic for one of noise."""
+        marginals = [self.of(place)[0] for place in places]
+        one, made = marginals[0], self._made
+        table = made.tables[one.table]
+        if any((two.table, two.marginal) != (one.table, one.marginal) for two in marginals):
+            return None
+        answers = [table.answers.index(two.answer) for two in marginals]
+        if table.precisions:  # orthogonal directions of one draw
+            law, std = self._residual_law(places[0]), self.std(places[0])
+            moved = (*(std / law.std * weight for weight in weights),)
+            return [(law, moved + (0.0,) * (law.dimension - len(moved)), 1)]
+        found = []
+        for part in self.shares(places[0]):
+            entries = [own[0] for own in measured_entries(made)[one.table, part.measured]]
+            by_answer = dict(zip(answers, weights, strict=True))
+            for law, columns, at in _drawn_with(made, tuple(entries)):
+                moved_by = [0.0] * law.dimension
+                for answer, place in zip(columns, at, strict=True):
+                    moved_by[place] = part.weight * by_answer.get(answer, 0.0)
+                if any(moved_by):
+                    found.append((law, tuple(moved_by), part.count))
+        return found
+
     def _residual_law(self, place: int) -> Noise:
         """The law of the one draw on all residuals of a number's table."""
         made, (one, _) = self._made, self.of(place)
