@@ -610,6 +610,34 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
+        "releases/tables/residuals.py",
+        "releases/test_residual_draws.py",
+        (
+            "share * max((square / Fraction(scale) ** 2 for",
+            "share * min((square / Fraction(scale) ** 2 for",
+            "the length of residuals is that of the contrast that moves least",
+        ),
+        (
+            "share = math.prod((Fraction(size - 1, size) for size in sizes)",
+            "share = math.prod((Fraction(size - 1, size + 1) for size in sizes)",
+            "a person moves residuals by less than one cell does",
+        ),
+    ),
+    *_in(
+        "releases/noise/layout.py",
+        "releases/test_residual_draws.py",
+        (
+            "return len(block.answers) * squared_reach(block.sizes, scales)",
+            "return squared_reach(block.sizes, scales)",
+            "of several answers of a cell one is hidden",
+        ),
+        (
+            "while Fraction(root) ** 2 < squared:",
+            "while Fraction(root) ** 2 < squared * Fraction(99, 100):",
+            "a length is rounded down",
+        ),
+    ),
+    *_in(
         "releases/noise/spreads.py",
         "releases/test_spread_rows.py",
         (

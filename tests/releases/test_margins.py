@@ -585,3 +585,25 @@ def test_a_weight_moves_the_noise():
     found = {one.statistic: one for one in outlook(wanted, made)}
     assert found["total"].noise_std < found["age"].noise_std
     assert Answer("rows") in table.answers
+
+
+def test_tables_of_too_many_cells():
+    """Beyond 100,000 groups a plan is refused with what to do; that hidden keys make a few more
+    cells of them does not matter."""
+    from leastnoise.releases.tables.strategy import MOST_CELLS, candidates
+
+    def large(first, second):
+        keys = {"a": list(map(str, range(first))), "b": list(map(str, range(second)))}
+        groupings = ((), ("a",), ("b",), ("a", "b"))
+        return tuple(
+            Statistic("count", name=" × ".join(one) or "all", group_by={c: keys[c] for c in one})
+            for one in groupings
+        )
+
+    with pytest.raises(PlanError, match="a × b' has more than 100000 groups: declare fewer keys"):
+        plan(large(500, 400))
+    wanted = plan(large(315, 317))
+    (table,) = margins.margin_tables(wanted, blocks(wanted))
+    assert math.prod(table.sizes) > MOST_CELLS >= 315 * 317
+    asked = table.wanted(wanted, None)
+    assert set(candidates(asked)) == {(), (0,), (1,), (0, 1)}

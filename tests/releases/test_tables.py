@@ -423,3 +423,18 @@ def test_the_least_largest_error_of_residuals():
     stds = [GAUSSIAN * math.sqrt(found.variance(one)) for one in ALL_OF_TWO]
     assert max(stds) == pytest.approx(6.298, rel=2e-3)
     assert 1.0 / gaussian_mu(EPSILON, DELTA) == pytest.approx(GAUSSIAN, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_column_of_one_key_under_several_laws():
+    """Its residuals are nothing, and nothing sees them: that is no number that overflows."""
+    published = [(), (0,), (1,), (0, 1), (1, 2)]
+    wanted = strategy.Wanted((1, 3, 4), dict.fromkeys(published, 1.0))
+    support = [(1,), (0, 1), (1, 2)]
+    supports = strategy.Supports(wanted, [(1,), (1, 2)])
+    values, falls = supports.slope(np.array([1.0, 0.5]))
+    moved, _ = supports.slope(np.array([1.0, 0.5 + 1e-6]))
+    assert np.isfinite(falls).all()
+    np.testing.assert_allclose(falls[:, 1], (moved - values) / 1e-6, rtol=1e-3)
+    ratios = strategy.several(wanted, support, dict.fromkeys(support, 1))
+    assert set(ratios) <= set(support)

@@ -60,13 +60,48 @@ def test_totals_across_different_bounds_are_refused_with_what_to_declare():
     assert (
         "Of a person 200 rows count in the first, but only those in 3 groups in the second" in said
     )
-    assert 'Leave "totals" out, or declare rows_per_person = 3' in said
+    assert 'Leave "totals" out: the counts are then of one choice of rows' in said
+    assert "add up so, or declare rows_per_person = 3" in said
     assert (
         plan(MONTHS, ORIGINS, **{**limits, "rows_per_person": 3}).postprocess == ALL
     )  # the advice works
     assert plan(MONTHS, ORIGINS, postprocess=ALL[:2], **limits).postprocess == ALL[:2]
-    with pytest.raises(PlanError, match="2 in each"):
+    with pytest.raises(PlanError, match=r'2 in each.*Leave "totals" out, or'):
         plan(MONTHS, person="tailnum", rows_per_person=3, groups_per_person=3, rows_per_group=2)
+
+
+def test_without_totals_one_choice_of_rows_adds_up():
+    """What the refusal advises: of each aircraft 20 flights in 3 groups, by month and by origin,
+    whole numbers whose sums agree with the total."""
+    pytest.importorskip("ibis")
+    pa = pytest.importorskip("pyarrow")
+    from leastnoise.releases.release import release
+    from leastnoise.sampling import InsecureSeededEntropy
+
+    bounds = {"person": "tailnum", "rows_per_person": 20, "groups_per_person": 3}
+    wanted = plan(MONTHS, ORIGINS, postprocess=ALL[:2], **bounds)
+    rng = random.Random(5)
+    listed = [
+        {
+            "tailnum": f"N{rng.randrange(60)}",
+            "month": rng.randrange(1, 13),
+            "origin": rng.choice(["EWR", "JFK", "LGA"]),
+        }
+        for _ in range(3_000)
+    ]
+    source = InsecureSeededEntropy(1)
+    table = pa.Table.from_pylist(listed)
+    done = release(wanted, table=table, entropy=source, not_private=True)
+    assert done.mechanism.is_one_view
+    total = next(row.number for row in done.rows if row.statistic == "all")
+    for name in ("month", "origin"):
+        parts = [row.number for row in done.rows if row.statistic == f"by {name}"]
+        others = [
+            row.number
+            for row in done.rows
+            if row.check is not None and row.check.group_by and row.group == name
+        ]
+        assert sum(parts) + sum(others) == total
 
 
 def test_the_total_of_real_flights_is_right_or_refused(tmp_path):

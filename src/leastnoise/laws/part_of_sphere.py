@@ -183,3 +183,9 @@ def part_of_sphere(
     sigma, drawn = positive("sigma", sigma), positive_integer("of", of)
     step = step_of_known_law(sigma, sensitivity, step, "real")
     return PartOfSphereNoise(sigma / math.sqrt(drawn + 1.0), drawn, batch, step)
+
+
+def is_spherical(noise: Noise) -> bool:
+    """Whether a joint law on the real line is the same in every direction: a linear form c of its
+    answers has then the law of one answer, times ‖c‖₂."""
+    return isinstance(noise, (BallNoise, PartOfSphereNoise)) and noise.domain == "real"

@@ -49,6 +49,7 @@ from leastnoise.releases.plan.file import load_plan
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import Standing
 from leastnoise.releases.result import Release
+from leastnoise.releases.tables.residuals import contrasts
 from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import Entropy, chosen, is_private, stamp_of
 
@@ -280,15 +281,41 @@ def _scanned(made: Mechanism) -> list[Block]:
 
 def _noisy(made: Mechanism, counts: Sequence[Counts], added: AddedNoise) -> list[float]:
     """Every answer with noise, in its own units. Exact rational arithmetic up to the last line."""
-    cells = [block.cells for block in made.blocks]
     scaled, units = list[Fraction](), list[Fraction]()
-    for i, entry in enumerate(made.entries):
-        place = made.blocks[entry.block].answers_of(entry.group).index(entry.answer)
-        counted = counts[entry.block][cells[entry.block][entry.group]][place]
-        units.append(entry.sensitivity * Fraction(made.scale_of[i]))
+    for i, counted in enumerate(exact_answers(made, counts)):
+        units.append(made.entries[i].sensitivity * Fraction(made.scale_of[i]))
         scaled.append(counted / units[i])
     noisy = zip(added(scaled), units, made.entries, strict=True)
     return [float(value * unit * entry.answer.unit) for value, unit, entry in noisy]
+
+
+def exact_answers(made: Mechanism, counts: Sequence[Counts]) -> list[int]:
+    """The whole number of every entry: what was counted in its cell, or a contrast of cells."""
+    cells = [block.cells for block in made.blocks]
+    of_residuals = {
+        b: _contrasts(block, counts[b])
+        for b, block in enumerate(made.blocks)
+        if block.precision is not None
+    }
+    found = []
+    for entry in made.entries:
+        b, group = entry.block, entry.group
+        place = made.blocks[b].answers_of(group).index(entry.answer)
+        if b in of_residuals and group < len(made.blocks[b].groups):
+            found.append(of_residuals[b][place][group])
+        else:
+            found.append(counts[b][cells[b][group]][place])
+    return found
+
+
+def _contrasts(block: Block, counted: Counts) -> list[list[int]]:
+    """The contrasts of each answer of a residual, in whole numbers of any size."""
+    each = []
+    for place in range(len(block.answers)):
+        whole = np.empty(len(block.groups), dtype=object)
+        whole[:] = [counted[group][place] for group in block.groups]
+        each.append([int(one) for one in contrasts(whole.reshape(block.sizes)).ravel()])
+    return each
 
 
 def _drawn(made: Mechanism, source: Entropy, scaled: Sequence[Fraction]) -> list[Fraction]:

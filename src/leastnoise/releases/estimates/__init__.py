@@ -6,6 +6,7 @@ checks          what the checks are called             shares    how many a chec
 postprocessing  not below zero, whole, adding up       totals    counts that add up
 adding_up       counts whose groupings are measured by themselves, moved so that they add up
 linear          the noise of a linear form in entries and numbers of tables
+joint_forms     the exact law of a form in two answers of one draw
 reconstructed   numbers that are put together from the measured marginals of a table
 combination     sums and differences of released numbers
 """

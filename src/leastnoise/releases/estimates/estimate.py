@@ -17,10 +17,11 @@ from functools import lru_cache
 import numpy as np
 
 from leastnoise.releases.estimates.checks import NamedCheck, checks
+from leastnoise.releases.estimates.linear import exact_width
 from leastnoise.releases.estimates.ratios import Ratios, centre
 from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
-from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on
+from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import answers_in, is_checks
 from leastnoise.releases.plan.keys import group_keys, group_titles
@@ -158,6 +159,9 @@ def plain_noise(
         return noise_on(made, used[0])
     middle = centre(statistic)
     centred, number = (noise_on(made, i)[0] for i in used)
-    moved, moved_number = trials.noise(used)
-    width = np.quantile(np.abs(moved + middle * moved_number), CONFIDENCE)
-    return math.hypot(centred, middle * number), float(width)
+    weights = (worth(made, used[0]), middle * worth(made, used[1]))
+    width = exact_width(made, used, weights)
+    if width is None:
+        moved, moved_number = trials.noise(used)
+        width = float(np.quantile(np.abs(moved + middle * moved_number), CONFIDENCE))
+    return math.hypot(centred, middle * number), width

@@ -4,7 +4,8 @@ Draws are independent; within one any two answers have the same correlation ρ, 
 coefficients c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the
 variance is in proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were
 measured, so the same holds for them. The half-width is that of the exact law
-where each draw moves the form by one of its answers, else of 10,000 trials.
+where each draw moves the form by one of its answers, or by answers whose joint law is known
+(`joint_forms`); else of 10,000 trials.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastnoise.laws.base import Noise
-from leastnoise.releases.estimates.reconstructed import numbers, sums_of_draws, symmetric
+from leastnoise.releases.estimates.joint_forms import error_part
+from leastnoise.releases.estimates.reconstructed import numbers, sums_of_draws
 from leastnoise.releases.estimates.trials import CONFIDENCE, TRIALS
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.tables.intervals import ErrorPart, half_width
@@ -45,9 +46,8 @@ def _alike(made: Mechanism, weights: Mapping[int, float]) -> _Alike:
     """The draws that move a form. Weights that differ in the last digits are the same."""
     largest = max(map(abs, weights.values()), default=0.0)
     found: _Alike = Counter()
-    for draw in made.draws:
-        if not any(weights.get(entry) for entry in draw.entries):
-            continue
+    for d in sorted({made.place_of[entry][0] for entry, weight in weights.items() if weight}):
+        draw = made.draws[d]
         parts = [0.0] * made.laws[draw.law].noise.dimension
         for at, entry in enumerate(draw.entries):
             parts[at] = largest * round(weights.get(entry, 0.0) / (largest or 1.0), 12)
@@ -57,15 +57,11 @@ def _alike(made: Mechanism, weights: Mapping[int, float]) -> _Alike:
 
 
 def _half_width(made: Mechanism, drawn: _Alike) -> float:
-    """From the exact law where each draw moves the form by one of its answers, else by trials."""
-    if all(sum(map(bool, parts)) == 1 for _, parts in drawn):
-        exact = [
-            ErrorPart(
-                symmetric(_moved_answer(made.laws[law].noise, parts)), math.fsum(parts), count
-            )
-            for (law, parts), count in drawn.items()
-        ]
-        return half_width(exact, CONFIDENCE)
+    """From the exact law where each draw moves the form as one of its answers does, else by
+    trials."""
+    exact = _error_parts(made, drawn)
+    if None not in exact:
+        return half_width([part for part in exact if part is not None], CONFIDENCE)
     source = InsecureSeededEntropy(1)
     together = np.zeros(TRIALS)
     for (law, parts), count in drawn.items():
@@ -74,6 +70,21 @@ def _half_width(made: Mechanism, drawn: _Alike) -> float:
     return float(np.quantile(np.abs(together), CONFIDENCE))
 
 
-def _moved_answer(noise: Noise, parts: Sequence[float]) -> Noise:
-    """The law of the one answer that is in a form."""
-    return noise.of_answer(next(at for at, part in enumerate(parts) if part))
+def _error_parts(made: Mechanism, drawn: _Alike) -> list[ErrorPart | None]:
+    return [error_part(made.laws[law].noise, parts, count) for (law, parts), count in drawn.items()]
+
+
+def exact_width(made: Mechanism, used: Sequence[int], weights: Sequence[float]) -> float | None:
+    """The 95 % half-width of a form in the answers of one cell, entries or numbers of one table,
+    from its exact law; None where that is known by trials only."""
+    if all(place >= len(made.entries) for place in used):
+        listed = numbers(made).cell_parts(used, weights)
+        parts = None if listed is None else [error_part(*one) for one in listed]
+    elif any(place >= len(made.entries) for place in used):
+        parts = None
+    else:
+        drawn = _alike(made, dict(zip(used, weights, strict=True)))
+        parts = _error_parts(made, drawn)
+    if parts is None or None in parts:
+        return None
+    return half_width([part for part in parts if part is not None], CONFIDENCE)

@@ -4,7 +4,9 @@ A number of a table is no entry of the mechanism but a linear form in many: it h
 entries, and whatever asks for the noise of an entry may ask for that of a number by its place. Each
 cell of a published marginal has the same error, whose law is known exactly: classes of measured
 cells with the same weight (`tables.reconstruction`), and the law of their draws. In a hierarchy
-that holds for the cells of nodes that are alike (`tables.hierarchies`).
+that holds for the cells of nodes that are alike (`tables.hierarchies`). Where the residuals of a
+table are measured, all of them share one draw of a law that is the same in every direction: a
+linear form in it has the law of one of its answers, times the length of the form, exactly.
 
 Means and variances move with several answers of one cell, whose noise may be drawn jointly. How
 they move is tried: each class is drawn again as often as it has cells, or, where these are more
@@ -41,6 +43,7 @@ from leastnoise.releases.tables.hierarchies import (
 )
 from leastnoise.releases.tables.integers import (
     fitted_hierarchy,
+    fitted_residuals,
     fitted_table,
     marginal_of,
     rounded,
@@ -60,6 +63,11 @@ from leastnoise.releases.tables.reconstruction import (
     response,
     shares,
     variance,
+)
+from leastnoise.releases.tables.residuals import (
+    ResidualMeasurement,
+    contrast_response,
+    contrast_scales,
 )
 from leastnoise.releases.tables.strategy import MOST_CELLS
 from leastnoise.sampling import InsecureSeededEntropy, draw
@@ -81,7 +89,7 @@ class NumberMarginal:
     count: int
 
 
-Measured = Measurement | NestedMeasurement
+Measured = Measurement | NestedMeasurement | ResidualMeasurement
 NumberClass = tuple[int, int]  # where the numbers of a marginal start, and the class of their node
 
 
@@ -187,6 +195,8 @@ class Numbers:
         answers = self._measured(t, answer, noisy)
         if isinstance(measured, NestedMeasurement):
             return nested_estimate(measured, answers, wanted)
+        if isinstance(measured, ResidualMeasurement):
+            return measured.reconstructed(answers, wanted)
         return reconstructed(measured, answers, wanted)
 
     def agreeing(
@@ -216,12 +226,13 @@ class Numbers:
         return found
 
     def _measured(self, t: int, answer: Answer, noisy: Sequence[float]) -> dict[Marginal, Floats]:
-        """The noisy answers of each measured marginal."""
+        """The noisy answers of each measured marginal, or the contrasts of its residual."""
         table = self._made.tables[t]
         a, where = table.answers.index(answer), measured_entries(self._made)
+        less = 1 if table.precisions else 0
         return {
             one: np.array([noisy[i] for i in where[t, one][a]]).reshape(
-                [table.sizes[j] for j in one]
+                [table.sizes[j] - less for j in one]
             )
             for one in table.support
         }
@@ -236,11 +247,14 @@ class Numbers:
             weights = {
                 one: 1.0 / made.law_of[where[t, one][a][0]].noise.variance for one in table.support
             }
-            self._known[t, answer] = (
-                Measurement(table.sizes, weights)
-                if table.hierarchy is None
-                else NestedMeasurement(table.sizes, table.hierarchy, weights)
-            )
+            if table.precisions:
+                each = zip(table.support, table.precisions, strict=True)
+                whitened = {one: precision * weights[one] for one, precision in each}
+                self._known[t, answer] = ResidualMeasurement(table.sizes, whitened)
+            elif table.hierarchy is None:
+                self._known[t, answer] = Measurement(table.sizes, weights)
+            else:
+                self._known[t, answer] = NestedMeasurement(table.sizes, table.hierarchy, weights)
         return self._known[t, answer]
 
     def worth(self, place: int) -> float:
@@ -292,15 +306,43 @@ class Numbers:
         if alike not in self._parts:
             one, cell = self.of(place)
             measured = self.measurement(one.table, one.answer)
-            if isinstance(measured, NestedMeasurement):
-                self._parts[alike] = _counted(nested_response(measured, (one.marginal, cell)))
-            else:
+            if isinstance(measured, Measurement):
                 self._parts[alike] = shares(measured, one.marginal)
+            else:
+                self._parts[alike] = _counted(self._responses(measured, one, cell))
         return self._parts[alike]
+
+    def _responses(
+        self, measured: Measured, one: NumberMarginal, cell: tuple[int, ...]
+    ) -> dict[Marginal, Floats]:
+        """The weight of every measured answer in one number."""
+        if isinstance(measured, NestedMeasurement):
+            return nested_response(measured, (one.marginal, cell))
+        if isinstance(measured, Measurement):
+            own = (one.marginal, cell)
+            return {seen: response(measured, own, seen) for seen in measured.weights}
+        return self._contrast_responses(one, cell)
+
+    def _contrast_responses(
+        self, one: NumberMarginal, cell: tuple[int, ...]
+    ) -> dict[Marginal, Floats]:
+        """The weight of the noise on every contrast, in its scale, in one number."""
+        table, at = self._made.tables[one.table], dict(zip(one.marginal, cell, strict=True))
+        sizes, found = table.sizes, dict[Marginal, Floats]()
+        for part, precision in zip(table.support, table.precisions, strict=True):
+            if set(part) <= set(one.marginal):
+                own = [sizes[j] for j in part]
+                scales = np.array(contrast_scales(own, precision)).reshape([n - 1 for n in own])
+                weights = contrast_response(own, [at[j] for j in part]) * scales
+                found[part] = weights / cells(sizes, without(one.marginal, part))
+        return found
 
     def half_width(self, place: int, confidence: float) -> float:
         """The half-width of a number, in sensitivities, from the exact law of its error."""
         alike = self.class_of(place)
+        if alike not in self._widths and self._made.tables[self.of(place)[0].table].precisions:
+            law = self._residual_law(place)
+            self._widths[alike] = self.std(place) / law.std * law.interval(confidence)
         if alike not in self._widths:
             one, _ = self.of(place)
             made, table = self._made, self._made.tables[one.table]
@@ -323,12 +365,7 @@ class Numbers:
             one, cell = self.of(place)
             measured = self.measurement(one.table, one.answer)
             a = made.tables[one.table].answers.index(one.answer)
-            if isinstance(measured, NestedMeasurement):
-                weighed = nested_response(measured, (one.marginal, cell))
-            else:
-                own = (one.marginal, cell)
-                weighed = {seen: response(measured, own, seen) for seen in measured.weights}
-            for seen, weights in weighed.items():
+            for seen, weights in self._responses(measured, one, cell).items():
                 each = (factor * weights).ravel()
                 for i, weight in zip(where[one.table, seen][a], each, strict=True):
                     found[i] = found.get(i, 0.0) + float(weight)
@@ -339,12 +376,50 @@ class Numbers:
         one, _ = self.of(places[0])
         made, table = self._made, self._made.tables[one.table]
         answers = [table.answers.index(self.of(place)[0].answer) for place in places]
+        if table.precisions:
+            law = self._residual_law(places[0])
+            drawn = _directions(law, len(table.answers), count) * (self.std(places[0]) / law.std)
+            return [drawn[:, a] for a in answers]
         source = InsecureSeededEntropy(2 + one.table)
         total = np.zeros((count, len(table.answers)))
         for part in self.shares(places[0]):
             entries = [own[0] for own in measured_entries(made)[one.table, part.measured]]
             total += part.weight * _summed(made, entries, part.count, count, source)
         return [total[:, a] for a in answers]
+
+    def cell_parts(
+        self, places: Sequence[int], weights: Sequence[float]
+    ) -> list[tuple[Noise, tuple[float, ...], int]] | None:
+        """A form in the numbers of one cell as forms in draws: the law, the weights of its answers,
+        and how many draws have them; None where the numbers are of two tables. Weights are in the
+        units of the statistic for one of noise."""
+        marginals = [self.of(place)[0] for place in places]
+        one, made = marginals[0], self._made
+        table = made.tables[one.table]
+        if any((two.table, two.marginal) != (one.table, one.marginal) for two in marginals):
+            return None
+        answers = [table.answers.index(two.answer) for two in marginals]
+        if table.precisions:  # orthogonal directions of one draw
+            law, std = self._residual_law(places[0]), self.std(places[0])
+            moved = (*(std / law.std * weight for weight in weights),)
+            return [(law, moved + (0.0,) * (law.dimension - len(moved)), 1)]
+        found = []
+        for part in self.shares(places[0]):
+            entries = [own[0] for own in measured_entries(made)[one.table, part.measured]]
+            by_answer = dict(zip(answers, weights, strict=True))
+            for law, columns, at in _drawn_with(made, tuple(entries)):
+                moved_by = [0.0] * law.dimension
+                for answer, place in zip(columns, at, strict=True):
+                    moved_by[place] = part.weight * by_answer.get(answer, 0.0)
+                if any(moved_by):
+                    found.append((law, tuple(moved_by), part.count))
+        return found
+
+    def _residual_law(self, place: int) -> Noise:
+        """The law of the one draw on all residuals of a number's table."""
+        made, (one, _) = self._made, self.of(place)
+        first = measured_entries(made)[one.table, made.tables[one.table].support[0]][0][0]
+        return made.law_of[first].noise
 
 
 def _node(measured: NestedMeasurement, one: NumberMarginal, cell: Sequence[int]) -> int:
@@ -378,6 +453,9 @@ def _processed(
     """The wanted marginals of one table that is not below zero, or whole where `published`."""
     if isinstance(measured, NestedMeasurement):
         fitted = fitted_hierarchy(measured, answers, non_negative=non_negative)
+    elif isinstance(measured, ResidualMeasurement):
+        found = measured.residuals(answers, wanted)
+        fitted = fitted_residuals(measured, found, non_negative=non_negative)
     else:
         fitted = fitted_table(measured, answers, non_negative=non_negative)
     if not integer:
@@ -491,6 +569,13 @@ def _drawn_with(
             law = made.laws[drawn.law].noise
             found.append((law, columns, [drawn.entries.index(i) for i in shared]))
     return found
+
+
+@lru_cache(maxsize=4)
+def _directions(law: Noise, answers: int, count: int) -> Floats:
+    """Draws of a law that is the same in every direction, along so many that are orthogonal."""
+    drawn = draw(law, count, entropy=InsecureSeededEntropy(1))
+    return np.ascontiguousarray(drawn.floats().reshape(count, -1)[:, :answers])
 
 
 @lru_cache(maxsize=8)

@@ -17,9 +17,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain
 
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
@@ -35,6 +36,7 @@ from leastnoise.releases.noise.sensitivity import (
     plainly,
 )
 from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.tables.residuals import contrast_scales, squared_reach
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
@@ -57,6 +59,8 @@ class AskedAnswer:
     sensitivity: int
     range: AnswerRange = EITHER_WAY  # what a person who comes adds to it, in sensitivities
     spread: Spread | None = None  # then `sensitivity` is its unit
+    # What it is divided by beside; of a residual its contrast, which `group` is then the place of.
+    scale: float = 1.0
 
     @property
     def is_one_sided(self) -> bool:
@@ -195,6 +199,38 @@ def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     if all(len(block.answers) == 1 or any(block.spreads) for block in own):
         return [_layout("product", alike)]
     return [replace(_layout("by group" + APART, alike), name="by group"), _layout("product", alike)]
+
+
+def residual_layout(measured: Sequence[Block]) -> NoiseLayout:
+    """One joint draw for the contrasts of all residuals of a table, and for the rows that are
+    outside of it: noise for the length of what one person changes in all of them.
+
+    A person in the table is in one cell of each marginal and adds to each answer there at most its
+    sensitivity: the squares of the lengths of what that changes in the residuals add up. A person
+    outside of it changes the number of such rows by 1 and nothing else.
+    """
+    entries = asked_answers(measured)
+    checks = tuple(i for i, entry in enumerate(entries) if is_checks(measured[entry.block]))
+    drawn = tuple(i for i in range(len(entries)) if i not in set(checks))
+    squared = max(sum((_squared_reach(block) for block in measured), Fraction(0)), Fraction(1))
+    spec = LawSpec(len(drawn), 1, 1.0, None, "real", Euclidean(_root_above(squared)))
+    uses = _check_uses([measured[b] for b in {entries[i].block for i in checks}])
+    return NoiseLayout("residuals", (spec,), ((0, drawn),), checks, uses, tuple(measured), entries)
+
+
+def _squared_reach(block: Block) -> Fraction:
+    if block.precision is None:
+        return Fraction(0)
+    scales = contrast_scales(block.sizes, block.precision)
+    return len(block.answers) * squared_reach(block.sizes, scales)
+
+
+def _root_above(squared: Fraction) -> float:
+    """The least float whose square is no less."""
+    root = math.sqrt(squared)
+    while Fraction(root) ** 2 < squared:
+        root = math.nextafter(root, math.inf)
+    return root
 
 
 # weights, wanted sigma, answers a draw, domain, what one person changes in it, whether rows are
@@ -356,11 +392,27 @@ def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     """Every answer of every group of the blocks."""
     found: list[AskedAnswer] = []
     for b, block in enumerate(asked):
+        if block.precision is not None:
+            found += _contrasts_asked(b, block, block.precision)
+            continue
         declared, last = _asked_in(block, 0), len(block.cells) - 1
         for cell in range(len(block.cells)):
             each = _asked_in(block, last) if cell == last else declared
             found += [AskedAnswer(b, cell, *told) for told in each]
     return tuple(_in_its_unit(asked[entry.block], entry) for entry in found)
+
+
+def _contrasts_asked(b: int, block: Block, precision: float) -> list[AskedAnswer]:
+    """Every answer of every contrast of a residual, and of the rows outside of its table."""
+    each = list(zip(block.answers, block.sensitivities, strict=True))
+    found = [
+        AskedAnswer(b, place, *one, scale=scale)
+        for place, scale in enumerate(contrast_scales(block.sizes, precision))
+        for one in each
+    ]
+    if block.other is not None:
+        found.append(AskedAnswer(b, len(block.groups), block.other, block.other_sensitivity))
+    return found
 
 
 def _in_its_unit(block: Block, entry: AskedAnswer) -> AskedAnswer:

@@ -8,6 +8,9 @@
 3. The same with noise of different size, where that promises 1.5 % of the variance or more.
 4. The best few are designed and judged in full, as `search` does it for any plan. The best of them
    that keeps the guard is taken, and nothing of it if measuring each grouping by itself is better.
+5. Where that is all one table, persons come or go and have one row each: the residuals of what is
+   published with one joint draw for their length (`tables.residuals`), if that is better still.
+   Of ten columns of two keys no set of marginals is as good: 12.1 against 13.9.
 
 The guarantee is that of the draws on the measured cells: what is published plays no part in it. All
 of it is decided by the plan alone.
@@ -21,8 +24,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from leastnoise.errors import DesignError
+from leastnoise.laws.part_of_sphere import is_spherical
 from leastnoise.releases.noise import view_tables
-from leastnoise.releases.noise.layout import AskedAnswer, NoiseLayout, layouts_of, views_of
+from leastnoise.releases.noise.layout import (
+    AskedAnswer,
+    NoiseLayout,
+    layouts_of,
+    residual_layout,
+    views_of,
+)
 from leastnoise.releases.noise.margins import (
     MarginTable,
     Published,
@@ -30,14 +40,22 @@ from leastnoise.releases.noise.margins import (
     margin_tables,
     named_marginal,
     possible_marginals,
+    residual_blocks,
 )
-from leastnoise.releases.noise.search import ScaledLaws, best, gaussian_mu
+from leastnoise.releases.noise.search import (
+    DesignedLaw,
+    SampledLaw,
+    ScaledLaws,
+    best,
+    gaussian_mu,
+)
 from leastnoise.releases.noise.sensitivity import Answer, Block, is_checks, with_outside
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal, subsets
 from leastnoise.releases.tables.hierarchies import NestedMeasurement, nested_variances
 from leastnoise.releases.tables.reconstruction import Measurement, variance
+from leastnoise.releases.tables.residuals import ResidualNoise, residual_noise
 from leastnoise.releases.tables.strategy import (
     Found,
     Wanted,
@@ -54,6 +72,9 @@ _NEAR = 1.3  # of the best by the proxy, a variance: the proxy itself is off by 
 # Several laws: the largest share of the goal, a variance, that is worth their search of a scale.
 _WORTH, _MOST_LAWS = 0.985, 4
 _MOST_PARTS = 8  # marginals of one table of which another takes a part
+# Residuals: numbers of one joint draw, and how far the sphere stays below the least of its pure and
+# of Gaussian noise.
+_MOST_RESIDUALS, _SPHERE = 1_000, 0.84
 _SWEEPS = 2  # over the tables of a plan, each searched with the others as they are
 
 Weights = Sequence[Mapping[Marginal, float]]  # of each table the weights of its marginals
@@ -79,6 +100,13 @@ class Strategy:
     layout: NoiseLayout
     laws: ScaledLaws
     alternatives: dict[str, float]
+
+    def is_sound(self, laws: Sequence[DesignedLaw | SampledLaw]) -> bool:
+        """Whether a draw for residuals is one of all of them, alike in every direction: what is
+        said of errors holds for no other."""
+        if not any(table.precisions for table in self.tables):
+            return True
+        return is_spherical(laws[0].noise) and laws[0].noise.dimension == self.layout.specs[0].batch
 
 
 @dataclass(frozen=True)
@@ -296,6 +324,14 @@ class _MarginSearch:
         is_alone = is_alone and self.plan.one_row_per_person
         return is_alone and self.plan.goal == "mean" and len(set(table.published.values())) == 1
 
+    @property
+    def may_have_residuals(self) -> bool:
+        """Whether all that is asked is one table without a hierarchy of persons of one row who come
+        or go: what one person changes in its residuals has a length that is known exactly."""
+        (table, *more) = self.tables
+        is_alone = not more and table.hierarchy is None and all(map(is_checks, self.beside))
+        return is_alone and self.plan.one_row_per_person and self.plan.relation == "add/remove"
+
     def blocks(
         self, supports: Sequence[Found], weights: Weights | None = None
     ) -> tuple[Block, ...]:
@@ -383,7 +419,68 @@ def best_strategy(
         tried.append(replace(about, designed=math.sqrt(goal), refused=not is_kept))
         if is_kept and goal < least:
             kept, least = strategy, goal
+    by_residuals = _residual_strategy(found, least)
+    if by_residuals is not None:
+        strategy, about = by_residuals
+        tried.append(about)
+        if about.designed is not None and not about.refused and about.designed**2 < least:
+            kept = strategy
     return kept, tuple(tried)
+
+
+def _residual_strategy(found: _MarginSearch, least: float) -> tuple[Strategy, TriedSupports] | None:
+    """One joint draw on the residuals of a table, and what it gives; None where it is not for the
+    plan, or does not promise less than the least goal so far."""
+    plan, table = found.plan, found.tables[0]
+    if not found.may_have_residuals:
+        return None
+    wanted = table.wanted(plan, None)
+    noise = residual_noise(wanted)
+    pairs = [(weight, noise.variance(one)) for one, weight in wanted.weights.items()]
+    by_proxy = _sphere_by_proxy(found, noise) * math.sqrt(_goal(plan, pairs))
+    blocks = residual_blocks(plan, table, noise.precisions)
+    if (_SPHERE * by_proxy) ** 2 > least or blocks is None:
+        return None
+    strategy = _designed_residuals(found, blocks)
+    if strategy is None:
+        return None
+    variance_of_one = strategy.laws.laws[0].noise.variance
+    pairs = [(weight, variance_of_one * each) for weight, each in pairs]
+    guard = found.guard(table)
+    each = zip(wanted.weights, pairs, strict=True)
+    is_kept = all(reached <= guard[one] * (1.0 + 1e-9) for one, (_, reached) in each)
+    named = tuple(f"residual of {named_marginal(table, one)}" for one in blocks)
+    goal = math.sqrt(_goal(plan, pairs))
+    return strategy, TriedSupports((named,), 1, by_proxy, goal, refused=not is_kept)
+
+
+def _sphere_by_proxy(found: _MarginSearch, noise: ResidualNoise) -> float:
+    """The noise that hides what one person changes in all answers of the residuals, about: the less
+    of a sphere that is judged as pure and of Gaussian noise. +inf where it cannot be drawn."""
+    answers = len(found.tables[0].answers)
+    dimension = answers * noise.dimension
+    if dimension > _MOST_RESIDUALS or min(noise.precisions.values()) <= 0.0:
+        return math.inf
+    pure = math.sqrt(dimension + 1.0) / found.plan.epsilon
+    return math.sqrt(answers) * min(pure, 1.0 / found.mu)
+
+
+def _designed_residuals(found: _MarginSearch, blocks: Mapping[Marginal, Block]) -> Strategy | None:
+    """The residuals with their noise in full; None where there is no such law."""
+    plan = found.plan
+    layout = residual_layout((*blocks.values(), *found.beside))
+    try:
+        _, laws, _ = best([layout], plan.epsilon, plan.delta or 0.0, plan.advantage)
+    except DesignError:
+        return None
+    measured = replace(
+        found.tables[0],
+        support=tuple(blocks),
+        precisions=tuple(block.precision or 0.0 for block in blocks.values()),
+        sensitivities=next(iter(blocks.values())).sensitivities,
+    )
+    strategy = Strategy((measured,), layout, laws, {})
+    return strategy if strategy.is_sound(laws.laws) else None
 
 
 def _worth_a_design(

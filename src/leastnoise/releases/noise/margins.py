@@ -23,10 +23,15 @@ from leastnoise.releases.noise.sensitivity import (
     checks_block,
     is_checks,
     measured_block,
+    with_outside,
 )
 from leastnoise.releases.plan.keys import Key, label_above
 from leastnoise.releases.plan.plan import Plan
-from leastnoise.releases.tables.columns import Marginal, needs_hidden_key
+from leastnoise.releases.tables.columns import (
+    Marginal,
+    needs_hidden_key,
+    residual_dimension,
+)
 from leastnoise.releases.tables.hierarchies import Hierarchy
 from leastnoise.releases.tables.strategy import MOST_CELLS, Wanted, candidates
 
@@ -45,6 +50,8 @@ class MarginTable:
         published: The groupings that publish it, with their weights.
         sensitivities: Of the answers, the same in every marginal that may be measured.
         support: The marginals that are measured, as places in `keys`.
+        precisions: Where their residuals are measured and not their cells, those of each of
+            `support`, for noise of variance 1.
     """
 
     keys: tuple[Key, ...]
@@ -53,6 +60,7 @@ class MarginTable:
     published: Mapping[Grouping, float]
     sensitivities: tuple[int, ...] = ()
     support: tuple[Marginal, ...] = ()
+    precisions: tuple[float, ...] = ()
 
     @cached_property
     def about(self) -> MeasuredMarginal:
@@ -203,6 +211,26 @@ def possible_marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marg
     finest = max(found, key=lambda one: (len(one), one))
     alike = found[finest].sensitivities
     return {one: block for one, block in found.items() if block.sensitivities == alike}
+
+
+def residual_blocks(
+    plan: Plan, table: MarginTable, precisions: Mapping[Marginal, float]
+) -> dict[Marginal, Block] | None:
+    """The residuals of a table as blocks, the first with the rows that are outside of it; None
+    where some answer has another sensitivity in some of them. A column of one key has none."""
+    about = MeasuredMarginal(0, table.hidden_keys, table.within, is_one_row=True)
+    weights = (table.weight,) * len(table.answers)
+    like = Block((), table.answers, (), weights, (), 1)
+    found: dict[Marginal, Block] = {}
+    for part, precision in precisions.items():
+        block = measured_block(plan, tuple(table.keys[j] for j in part), about, like)
+        if block is None:
+            return None
+        if residual_dimension(table.sizes, part):
+            found[part] = replace(block, precision=precision)
+    if len({block.sensitivities for block in found.values()}) != 1:
+        return None
+    return dict(zip(found, with_outside(plan, list(found.values())), strict=True))
 
 
 # What is not measured as a part of a table

@@ -233,6 +233,8 @@ def mechanism(plan: Plan) -> Mechanism:
     if strategy is not None:
         chosen, found, alternatives = strategy.layout, strategy.laws, strategy.alternatives
     laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta, plan.advantage)
+    if strategy is not None and not strategy.is_sound(laws):
+        raise DesignError("Residuals have noise that is not the same in every direction.")
     draws = _assigned(chosen, laws)
     mu = _gaussian_loss(chosen, laws)
     return Mechanism(
@@ -388,8 +390,16 @@ def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ..
         size, scales = laws[spec].noise.dimension, laws[spec].scales
         for at, entries in enumerate(in_batches(served, size)):
             own = None if scales is None else scales[at * size : at * size + len(entries)]
-            draws.append(Draw(spec, entries, own))
+            draws.append(Draw(spec, entries, _scaled(layout, entries, own)))
     return (*draws, *(Draw(len(laws) - 1, (i,)) for i in layout.checks))
+
+
+def _scaled(
+    layout: NoiseLayout, entries: Sequence[int], scales: tuple[float, ...] | None
+) -> tuple[float, ...] | None:
+    """What each entry is divided by beside its sensitivity: by its law, or as a contrast."""
+    own = tuple(layout.entries[i].scale for i in entries)
+    return scales if set(own) == {1.0} else own
 
 
 def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:

@@ -246,6 +246,16 @@ class Block:
     # Of each answer, what one person changes over all groups, where that is less than `touched`
     # times its sensitivity; none where nothing else is known, or wanted.
     spreads: tuple[Spread | None, ...] = ()
+    # Of its residual, where the contrasts of its cells are measured in one joint draw, and not the
+    # cells (`tables.residuals`).
+    precision: float | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells it has along each of its columns."""
+        if self.marginal is None:
+            return tuple(len(key.labels) for key in self.group_by)
+        return tuple(len(self.marginal.labels(key)) for key in self.group_by)
 
     @property
     def paid_uses(self) -> int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import chain, pairwise, product
@@ -65,8 +65,13 @@ class Key:
     span: tuple[date, ...] = ()  # the first and the last day that `by` is declared for
     within: Key | None = None
     under: tuple[int, ...] = ()
+    # Which of the values are truth values: Python takes True for 1, and keys of which one has the
+    # numbers and the other the truth values are different groups.
+    are_truths: tuple[bool, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        truths = tuple(isinstance(value, bool) for value in self.values)
+        object.__setattr__(self, "are_truths", truths)
         text("group_by column", self.column)
         one_of("match", self.match, MATCHES)
         if self.within is not None:

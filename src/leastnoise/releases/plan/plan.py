@@ -331,8 +331,8 @@ class Plan:
                     f'postprocess = ["totals"] would spoil both {total.name!r} and {part.name!r}: '
                     f"they are bounded differently. Of a person {rows} rows count in the first, "
                     f"but only those in {groups} groups{each} in the second, so its groups are not "
-                    'the parts of the total. Leave "totals" out, or declare rows_per_person = '
-                    f"{min(in_groups, *every.values())} and no rows_per_group."
+                    f"the parts of the total. {_leave_totals_out(self.rows_per_group)}, or declare "
+                    f"rows_per_person = {min(in_groups, *every.values())} and no rows_per_group."
                 )
 
     @property
@@ -395,3 +395,10 @@ def whose_rows(person: str | None) -> str:
     """Which rows belong together, in the words in which a ledger keeps it: those with the same
     value in this column, or none."""
     return "one row a person" if person is None else f"person = {person!r}"
+
+
+def _leave_totals_out(rows_per_group: int | None) -> str:
+    """What to do about totals of rows that are bounded differently. Where no grouping bounds the
+    rows of a group, one choice of rows serves all of them."""
+    told = "" if rows_per_group else ": the counts are then of one choice of rows, and add up so"
+    return f'Leave "totals" out{told}'

@@ -27,6 +27,7 @@ _LAYOUTS = {
     "joint, weights apart": "one joint draw for all answers of a weight",
     "by group, weights apart": "one joint draw for the answers of each group and weight",
     "spread": "independent noise on each answer, for all rows of a person in one group",
+    "residuals": "one joint draw for what each marginal of the table adds to the smaller ones",
     "series": "the next numbers of one joint draw that is kept for a series of questions",
 }
 _ONE_VIEW = (
@@ -295,7 +296,10 @@ def named_entry(made: Mechanism, entry: int) -> dict[str, str]:
     block = made.blocks[asked.block]
     column = "" if asked.answer.values is None else asked.answer.values.column
     group = "other keys"
-    if asked.group < len(block.groups):
+    if block.precision is not None and asked.group < len(block.groups):
+        named = " × ".join(key.column for key in block.group_by)
+        group = f"contrast {asked.group + 1} of {named or 'the total'}"
+    elif asked.group < len(block.groups):
         group = _group_title(block, asked.group)
     return {"measure": asked.answer.measure, "column": column, "group": group}
 
@@ -326,8 +330,9 @@ def tables(made: Mechanism) -> list[dict[str, Any]]:
             "put_together": [
                 named_marginal(table, one)
                 for one in dict.fromkeys(map(table.marginal, table.published))
-                if one not in table.support
+                if table.precisions or one not in table.support
             ],
+            "residuals": bool(table.precisions),
             "columns_with_a_hidden_key": [key.column for key in table.hidden_keys],
         }
         for table in made.tables
@@ -341,6 +346,12 @@ def margins_in_words(made: Mechanism) -> str:
     measured = "; ".join(
         dict.fromkeys(named_marginal(table, one) for table in made.tables for one in table.support)
     )
+    if any(table.precisions for table in made.tables):
+        return (
+            "Measured with one joint draw of noise was what each of these adds to the smaller ones "
+            f"(their residuals): {measured}. All counts and sums of the table are put together "
+            "from that, so totals, margins and cells add up."
+        )
     return (
         f"Measured with noise was: {measured}. All other counts and sums of these tables are put "
         "together from the measured numbers by least squares, so totals, margins and cells add up."

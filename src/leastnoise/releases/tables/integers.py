@@ -40,9 +40,11 @@ from leastnoise.releases.tables.hierarchies import (
 from leastnoise.releases.tables.reconstruction import (
     Floats,
     Measurement,
+    centred,
     put_together,
     residuals,
 )
+from leastnoise.releases.tables.residuals import ResidualMeasurement
 
 _ROUNDS = 3_000
 _CLOSE = 1e-7  # of the noise: how far the last step may still move a cell
@@ -72,6 +74,35 @@ def fitted_table(measured: Measurement, answers: Answers, *, non_negative: bool)
         for one, weight in measured.weights.items()
     )
     return _projected(measured.weights, answers, start, largest, marginal_of, spread)
+
+
+def fitted_residuals(
+    measured: ResidualMeasurement, found: Answers, *, non_negative: bool
+) -> Floats:
+    """The same where residuals are measured: the least Σ_A τ_A ‖R_A(x) − R̂_A‖². Those of different
+    A are orthogonal, so the steps may be as long as the sharpest of them lets."""
+    sizes, full = measured.sizes, tuple(range(len(measured.sizes)))
+    every = {part: found.get(part, _zeros(sizes, part)) for part in closure([full])}
+    start = put_together(sizes, every, full)
+    if not non_negative:
+        return start
+    weights = {part: measured.precision(part) for part in found}
+    weights = {part: weight for part, weight in weights.items() if math.isfinite(weight)}
+
+    def spread(values: Floats, one: Marginal) -> Floats:
+        return values.reshape([size if j in one else 1 for j, size in enumerate(sizes)])
+
+    largest = max(
+        weight * cells(sizes, [j for j in full if j not in one]) for one, weight in weights.items()
+    )
+    return _projected(
+        weights,
+        found,
+        start,
+        largest,
+        lambda table, one: centred(marginal_of(table, one)),
+        spread,
+    )
 
 
 def fitted_hierarchy(

@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,16 @@ class Measurement:
                 )
 
 
-def variance(measured: Measurement, marginal: Sequence[int]) -> float:
+class Precisions(Protocol):
+    """What variances depend on: the number of keys of each column, and τ_A."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+
+    def precision(self, residual: Iterable[int]) -> float: ...
+
+
+def variance(measured: Precisions, marginal: Sequence[int]) -> float:
     """V_B: the variance of every cell of a reconstructed marginal, hidden ones too."""
     sizes = measured.sizes
     return math.fsum(
@@ -84,7 +94,7 @@ def variance(measured: Measurement, marginal: Sequence[int]) -> float:
 
 
 def covariance(
-    measured: Measurement,
+    measured: Precisions,
     one: tuple[Sequence[int], Sequence[int]],
     other: tuple[Sequence[int], Sequence[int]],
 ) -> float:
@@ -185,7 +195,7 @@ def _place(marginal: Sequence[int], part: Sequence[int]) -> tuple[slice | int, .
     return tuple(slice(0, -1) if j in part else -1 for j in marginal)
 
 
-def _centred(values: Floats) -> Floats:
+def centred(values: Floats) -> Floats:
     """The mean along each axis taken away, one axis after the other."""
     for axis in range(values.ndim):
         values = values - values.mean(axis=axis, keepdims=True)
@@ -207,7 +217,7 @@ def residuals(
             scale = weight / cells(sizes, without(marginal, part))
             seen = scale * extended[_place(marginal, part)]
             summed[part] = summed[part] + seen if part in summed else np.asarray(seen)
-    return {part: _centred(total) / measured.precision(part) for part, total in summed.items()}
+    return {part: centred(total) / measured.precision(part) for part, total in summed.items()}
 
 
 def put_together(

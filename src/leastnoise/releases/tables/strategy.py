@@ -146,11 +146,12 @@ class Supports:
         return np.where(found < 1e250, found, math.inf)
 
     def slope(self, weights: Floats) -> tuple[Floats, Floats]:
-        """V_B for weights of the candidates, and its derivative in each of them."""
-        precisions = self.precisions(weights)
-        inverse = 1.0 / np.maximum(precisions, 1e-300)
-        falls = -(self._made * (inverse**2)[:, None]).T @ self._seen.T
-        return inverse @ self._made, falls
+        """V_B for weights of the candidates, and its derivative in each of them. Residuals of which
+        nothing is made, such as those of a column of one key, need not be seen."""
+        made, seen = self._made[self._needed], self._seen[:, self._needed]
+        inverse = 1.0 / np.maximum(weights @ seen, 1e-150)  # whose square is a number
+        falls = -(made * (inverse**2)[:, None]).T @ seen.T
+        return inverse @ made, falls
 
 
 Noise = Callable[[float], float]  # uses of one person -> variance of the noise of one draw
