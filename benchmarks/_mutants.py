@@ -384,8 +384,8 @@ MUTANTS: list[Mutant] = [
         "sampling/sphere.py",
         "laws/test_correlated.py",
         (
-            "            if common:\n                places",
-            "            if False:\n                places",
+            "        if common:\n            places",
+            "        if False:\n            places",
             "the common part is left out where it is decided exactly",
         ),
         (
