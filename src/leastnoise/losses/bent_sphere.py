@@ -41,10 +41,12 @@ from leastnoise.losses.base import ClosedForm
 from leastnoise.losses.rounding import SMALLEST, ULP
 from leastnoise.losses.table import TableLoss
 
-_CELLS = 512  # of the radius, before any is cut
+_CELLS = 1500  # of the usual radii, before any is cut
+_RARE_CELLS = 150  # of the rest on either side
+_UNUSUAL = 1e-10  # probability of it
 _FAINT = 1e-40  # radii beyond the cells have this probability on either side
-_OPEN = 1e-9  # of G: a cell that leaves more open is cut
-_OPEN_IN_TABLE = 1e-8  # the same for a table, of hundreds of G
+_OPEN = 3e-9  # of G: a cell that leaves more open is cut
+_OPEN_IN_TABLE = 3e-8  # the same for a table, of hundreds of G
 _CUTS = 12  # times a cell is cut into four, at most
 _ROUNDING = 1e-12  # relative error of the incomplete functions, by whose own tests it is less
 _NODES = 300  # of a table, above 0
@@ -123,10 +125,6 @@ class BentSphereLoss(ClosedForm):
     distance: float
 
     largest = math.inf
-
-    @property
-    def loss_rounding(self) -> float:
-        return self.listed_above.loss_rounding
 
     # δ
 
@@ -215,9 +213,15 @@ class BentSphereLoss(ClosedForm):
 @lru_cache(maxsize=64)
 def _first_cells(exponent: float, dimension: int) -> _Cells:
     shape = dimension / exponent
-    first = float(special.gammaincinv(shape, _FAINT)) ** (1.0 / exponent)
-    last = float(special.gammainccinv(shape, _FAINT)) ** (1.0 / exponent)
-    edges = np.linspace(first, last, _CELLS + 1)
+    first, low = special.gammaincinv(shape, [_FAINT, _UNUSUAL]) ** (1.0 / exponent)
+    last, high = special.gammainccinv(shape, [_FAINT, _UNUSUAL]) ** (1.0 / exponent)
+    edges = np.concatenate(
+        [
+            np.linspace(first, low, _RARE_CELLS, endpoint=False),
+            np.linspace(low, high, _CELLS, endpoint=False),
+            np.linspace(high, last, _RARE_CELLS + 1),
+        ]
+    )
     beyond = special.gammainc(shape, first**exponent), special.gammaincc(shape, last**exponent)
     if not (0.0 < first < last < math.inf and max(beyond) < 1.000001 * _FAINT):
         raise AccountingError(
