@@ -20,10 +20,10 @@ from leastnoise import (
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice.radial import Radial
 from leastnoise.laws.base import LAWS
+from leastnoise.laws.bent_sphere import BentSphereNoise, bent_sphere
 from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.exponential import count_law, range_law, touched_law
 from leastnoise.laws.lifted import LiftedNoise
-from leastnoise.laws.bent_sphere import BentSphereNoise, bent_sphere
 from leastnoise.laws.part_of_sphere import PartOfSphereNoise, part_of_sphere
 
 EXAMPLES = {

@@ -45,6 +45,7 @@ from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
+from leastnoise.laws.whole import check_joint
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.bent_sphere import bent_sphere_loss
 from leastnoise.sampling.bent_sphere import BentSphereSampler
@@ -78,12 +79,8 @@ class BentSphereNoise(Noise):
     domain: ClassVar[Domain] = "real"
 
     def __post_init__(self) -> None:
-        for name in ("scale", "step"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
-        for name in ("freedom", "dimension"):
-            object.__setattr__(self, name, positive_integer(name, getattr(self, name)))
-        if self.dimension < 2:
-            raise InvalidParameterError("dimension", self.dimension, "to be at least 2")
+        check_joint(self)
+        object.__setattr__(self, "freedom", positive_integer("freedom", self.freedom))
         if not self.dimension <= self.freedom <= 2 * self.dimension:
             raise InvalidParameterError(
                 "freedom", self.freedom, f"to be from {self.dimension} to {2 * self.dimension}"
@@ -116,7 +113,8 @@ class BentSphereNoise(Noise):
         log_total = special.betaln(0.5 * (d - 1.0), 0.5) + special.gammaln(d / a) - math.log(a)
 
         def log_density(x: Floats, rho: Floats) -> Floats:
-            return (d - 1.0) * np.log(rho) - np.hypot(x, rho) ** a - log_total
+            density = (d - 1.0) * np.log(rho) - np.hypot(x, rho) ** a - log_total
+            return np.asarray(density, dtype=np.float64)
 
         return self._integrated(self._place(x), log_density) / self.scale
 
@@ -128,7 +126,8 @@ class BentSphereNoise(Noise):
             r = np.hypot(x, rho)
             share = 0.5 * special.betainc(0.5 * (d - 1.0), 0.5, (rho / r) ** 2)
             with np.errstate(divide="ignore"):
-                return np.log(share) + (d - 2.0) * np.log(r) + 2.0 * np.log(rho) - r**a - log_total
+                part = np.log(share) + (d - 2.0) * np.log(r) + 2.0 * np.log(rho) - r**a
+            return np.asarray(part - log_total, dtype=np.float64)
 
         far = np.minimum(self._integrated(self._place(x), log_part), 0.5)
         return np.asarray(np.where(x >= 0, far, 1.0 - far), dtype=np.float64)

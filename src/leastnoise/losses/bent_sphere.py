@@ -39,7 +39,7 @@ from leastnoise.errors import AccountingError
 from leastnoise.lattice.shells import Floats
 from leastnoise.losses.base import ClosedForm
 from leastnoise.losses.rounding import SMALLEST, ULP
-from leastnoise.losses.table import TableLoss
+from leastnoise.losses.table import TableLoss, convex_below
 
 _CELLS = 1500  # of the usual radii, before any is cut
 _RARE_CELLS = 150  # of the rest on either side
@@ -125,6 +125,12 @@ class BentSphereLoss(ClosedForm):
     distance: float
 
     largest = math.inf
+
+    @property
+    def raised(self) -> float:
+        """All of the mass, in a table: it is not the loss split over a grid, but any table that
+        dominates it, so that nothing is known from below where releases are composed."""
+        return 1.0
 
     # δ
 
@@ -215,6 +221,11 @@ def _first_cells(exponent: float, dimension: int) -> _Cells:
     shape = dimension / exponent
     first, low = special.gammaincinv(shape, [_FAINT, _UNUSUAL]) ** (1.0 / exponent)
     last, high = special.gammainccinv(shape, [_FAINT, _UNUSUAL]) ** (1.0 / exponent)
+    beyond = special.gammainc(shape, first**exponent), special.gammaincc(shape, last**exponent)
+    if not (0.0 < first < low < high < last < math.inf and max(beyond) < 1.000001 * _FAINT):
+        raise AccountingError(
+            f"The radii of noise for {dimension} answers of exponent {exponent:.6g} are not found."
+        )
     edges = np.concatenate(
         [
             np.linspace(first, low, _RARE_CELLS, endpoint=False),
@@ -222,11 +233,6 @@ def _first_cells(exponent: float, dimension: int) -> _Cells:
             np.linspace(high, last, _RARE_CELLS + 1),
         ]
     )
-    beyond = special.gammainc(shape, first**exponent), special.gammaincc(shape, last**exponent)
-    if not (0.0 < first < last < math.inf and max(beyond) < 1.000001 * _FAINT):
-        raise AccountingError(
-            f"The radii of noise for {dimension} answers of exponent {exponent:.6g} are not found."
-        )
     return _Cells.between(edges, exponent, shape)
 
 
@@ -313,9 +319,7 @@ class _Curve:
         c_high, size_high = _cosine(high, q_high, t, a)
         rounding = 64.0 * ULP * (1.0 + np.abs(np.log(high)) + np.abs(np.log(low)))
         rounding = rounding * np.maximum(size_low, size_high)
-        return _Curve(
-            c_low, c_high, rounding, np.where(is_whole, slope, np.inf), bend, width
-        )
+        return _Curve(c_low, c_high, rounding, np.where(is_whole, slope, np.inf), bend, width)
 
     def off_chord(self, dimension: int, at_low: Floats, at_high: Floats, mirrored: bool) -> Floats:
         """How far F(c_ℓ) may be from its chord on each cell."""
@@ -379,10 +383,9 @@ def _table(loss: BentSphereLoss) -> TableLoss:
     epsilon = np.linspace(0.0, top, _NODES + 1)
     found = [loss.delta(float(one), upper=True, left_open=_OPEN_IN_TABLE) for one in epsilon]
     bound = np.minimum.accumulate(np.array(found) * (1.0 + _SAFE))
-    corners = _convex_below(np.exp(epsilon), bound)
-    level, x, value = epsilon[corners], np.exp(epsilon[corners]), bound[corners]
-    slopes = np.append(np.diff(value) / np.diff(x), 0.0)
-    q = np.diff(slopes)  # the Q-mass of every node but 0
+    corners, slopes = convex_below(np.exp(epsilon), bound)
+    level, value = epsilon[corners], bound[corners]
+    q = np.diff(np.append(slopes, 0.0))  # the Q-mass of every node but 0
     beyond = float(np.sum(q))
     at_zero = 1.0 - float(value[0]) - 2.0 * beyond
     if not (at_zero >= 0.0 and np.all(q >= 0.0)):
@@ -416,20 +419,7 @@ def _last_node(loss: BentSphereLoss) -> float:
             low = middle
         else:
             high = middle
-    return high
-
-
-def _convex_below(x: Floats, y: Floats) -> NDArray[np.int64]:
-    """The corners of the largest convex function that is nowhere above the points."""
-    corners: list[int] = []
-    for i in range(x.size):
-        while len(corners) > 1:
-            j, k = corners[-2], corners[-1]
-            if (y[k] - y[j]) * (x[i] - x[k]) < (y[i] - y[k]) * (x[k] - x[j]):
-                break
-            corners.pop()
-        corners.append(i)
-    return np.array(corners, dtype=np.int64)
+    return float(high)
 
 
 def bent_sphere_loss(

@@ -7,8 +7,8 @@ of m degrees of freedom, and its power 1/a = m/(2d) is at most 1:
 
 The uniforms behind N and χ² are those of the sphere law (`sampling.sphere`, which says how they are
 drawn lazily and what their errors are), and ⌊Z/pitch + ½⌋ is decided in the same way: in floating
-point unless Z̃ is within `window` of a half-integer, else in decimal arithmetic with as many bits as
-it takes.
+point unless Z̃ is within `window` of a half-integer, else in decimal arithmetic with as many bits
+as it takes.
 
 *The window* of a vector. Each coordinate of N is known to e = 2^−43, so ‖N‖ to √d·e and a
 coordinate of N/‖N‖ to (1 + √d)·e/‖N‖ and d·2^−52 for the sum of squares; χ²/2 has a relative error

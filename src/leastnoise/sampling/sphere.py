@@ -263,6 +263,7 @@ def decided(
     widths: Sequence[float] | None = None,
 ) -> list[int]:
     """⌊Z/pitch + ½⌋ of one vector, from the words already drawn and as many more as it takes."""
+
     def attempt(uniforms: Sequence[int], angles: Sequence[int], bits: int) -> list[int] | None:
         # Every U is at least 2^(−bits/4) from 0 and 1, so −ln U is known to 2^(−3 bits/4)
         # and a radius, ≥ 2^(−bits/8), to 2^(−5 bits/8); bits/4 digits are 2^(−0.83 bits).
@@ -280,9 +281,9 @@ def decided(
     return refined(layout, drawn, entropy, attempt)
 
 
-def refined(layout: VectorUniforms, drawn: Sequence[int], entropy: Entropy, attempt: _Attempt) -> (
-    list[int]
-):
+def refined(
+    layout: VectorUniforms, drawn: Sequence[int], entropy: Entropy, attempt: _Attempt
+) -> list[int]:
     """What `attempt` finds from the first bits of the uniforms and angles, with twice as many bits
     until it finds something; the words already drawn are their first bits."""
     radii = layout.radii
