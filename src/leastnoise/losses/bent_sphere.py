@@ -211,6 +211,10 @@ class BentSphereLoss(ClosedForm):
     def share_below_largest(self, theta: float) -> float:
         return 1.0  # the law of the loss has no atoms
 
+    @property
+    def with_divergences(self) -> TableLoss:
+        return self.listed_above
+
     def divergence(self, order: float) -> float:
         """Not known: the table counts the highest losses as infinite."""
         return math.inf

@@ -173,6 +173,10 @@ class TableLoss:
         return (self,)
 
     @property
+    def with_divergences(self) -> TableLoss:
+        return self
+
+    @property
     def listed(self) -> TableLoss:
         return self
 
