@@ -2,8 +2,8 @@
 
 a = 1 is the sphere law (`laws.sphere`), a = 2 normal noise. In between it trades noise for the
 attacker's advantage, and better than a part of a larger sphere does, for it is judged by its own
-loss and not by that of what is kept back: ten answers at ε = 1, δ = 1e-6 have σ = 10.41 and an
-advantage of 0.125 for a = 4/3, 11.28 and 0.114 for 20/13, and 12.58 and 0.101 for 20/11
+loss and not by that of what is kept back: ten answers at ε = 1, δ = 1e-6 have σ = 10.43 and an
+advantage of 0.125 for a = 4/3, 11.29 and 0.114 for 20/13, and 12.53 and 0.101 for 20/11
 (`losses.bent_sphere` is the judge; the sphere: 9.61 and 0.140, normal noise: 13.36 and 0.094).
 
 **Exponents** are a = 2d/m with a whole number m from d to 2d, the degrees of freedom of a χ²: then
@@ -16,7 +16,7 @@ every ε at once: the proof is the sphere's. Rounding to the public lattice is p
 **One answer** is a coordinate. Given its size x the others have the length ρ with the density ∝
 ρ^(d−2) e^(−(x² + ρ²)^(a/2)), in units of b; its density is an integral over ρ, and its tail one
 over the length r = √(x² + ρ²) of Z of the share P(cosine > x/r). With ρ = e^τ both integrands are
-analytic in |Im τ| < π/2 and fall on both sides, so that the trapezoidal rule is exact to 1e-12.
+analytic in |Im τ| < π/2 and fall on both sides, so that the trapezoidal rule is exact to 1e-11.
 """
 
 from __future__ import annotations
