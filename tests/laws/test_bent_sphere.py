@@ -115,6 +115,8 @@ def test_the_table_dominates_and_is_near():
         assert upper == pytest.approx(float(loss.profile(epsilon)), rel=1e-2)
         assert float(table.profile_lower(epsilon)) == 0.0
     assert np.sum(np.exp(table.log_p)) + table.infinite == pytest.approx(1.0, abs=1e-9)
+    beyond = 1.01 * table.largest
+    assert 0.0 < float(loss.profile_lower(beyond)) <= float(table.profile(beyond)) < 1e-20
     assert loss.reach(3.0) == (-table.spread, table.spread)
     assert loss.share_below_largest(1.0) == 1.0
     assert loss.divergence(2.0) == math.inf
