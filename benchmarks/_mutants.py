@@ -220,6 +220,15 @@ MUTANTS: list[Mutant] = [
         ),
     ),
     *_in(
+        "laws/lattice.py",
+        "laws/test_changes.py",
+        (
+            "steps = math.ceil(distance / exact_step(self.step))",
+            "steps = math.floor(distance / exact_step(self.step))",
+            "a length that is no whole number is rounded down",
+        ),
+    ),
+    *_in(
         "losses/cut_cube.py",
         "accountant/test_cut_cube.py",
         (
@@ -595,17 +604,58 @@ MUTANTS: list[Mutant] = [
             "who is replaced leaves a cell of a marginal and enters none",
         ),
         (
-            'is_free = plan.relation == "add/remove" or uses > len(marginals)',
+            'is_free = plan.relation == "add/remove" or first.touched > 1',
             "is_free = True",
             "who leaves a table enters the cell outside of it for nothing",
+        ),
+    ),
+    *_in(
+        "releases/noise/spreads.py",
+        "releases/test_spread_rows.py",
+        (
+            "total = twice * rows * -(-worth // unit)",
+            "total = rows * -(-worth // unit)",
+            "who is replaced takes rows along and brings none",
+        ),
+        (
+            "most = change.largest * (b - a if is_replaced else max(-a, b))",
+            "most = view.rows_in_cell * (b - a if is_replaced else max(-a, b))",
+            "the cells of a margin hold no more rows than a fine one",
+        ),
+    ),
+    *_in(
+        "releases/noise/layout.py",
+        "releases/test_spread_rows.py",
+        (
+            "shifts.update(dict(found.shifts))",
+            "shifts |= Counter(dict(found.shifts))",
+            "of two marginals with one law one is not charged",
+        ),
+    ),
+    *_in(
+        "releases/noise/mechanism.py",
+        "releases/test_spread_rows.py",
+        (
+            "if law.shifts and not is_log_concave(law.noise):",
+            "if law.shifts and law.noise.dimension > 1:",
+            "a staircase is drawn for rows that are spread",
+        ),
+    ),
+    *_in(
+        "releases/data/queries.py",
+        "releases/test_spread_rows.py",
+        (
+            "return view.filter(view.ln_turn < bounds.rows), keys, values",
+            "return view.filter(view.ln_turn <= bounds.rows), keys, values",
+            "one row more of each person is kept in the one view",
         ),
     ),
     *_in(
         "releases/noise/one_view.py",
         "releases/test_one_view.py",
         (
-            "if is_discrete_laplace(noise):",
-            "if True:",
+            "    if is_log_concave(noise):",
+            "    if True:",
             "a staircase is judged by the concentrated change",
         ),
         (

@@ -21,9 +21,9 @@ pytest.importorskip(
 )
 
 import benchmarks.audit as audit
-from benchmarks.audit import oracles, spheres, theirs
+from benchmarks.audit import cut_cubes, oracles, spheres, theirs
 from benchmarks.audit.oracles import Pair, Sphere, exact
-from benchmarks.audit.tally import Book, Row, least_epsilon
+from benchmarks.audit.tally import BeyondTheOracleError, Book, Row, least_epsilon
 from flint import arb, ctx
 
 from leastnoise import LatticeNoise, PrivacyLoss
@@ -37,6 +37,7 @@ ROWS = [
     "one release: delta, joint laws",
     "one release: delta, closed forms",
     "one release: delta, sphere",
+    "one release: delta, cut cube",
     "one release: Renyi divergences",
     "composed: epsilon, two losses",
     "composed: delta, all of these",
@@ -345,6 +346,32 @@ def test_the_sphere_from_the_density_of_its_noise(d, distance, epsilon):
     )
     direct /= math.gamma(d) * float(mp.quad(lambda angle: mp.sin(angle) ** (d - 2), [0, mp.pi]))
     assert float(Sphere(d, exact(distance)).delta(epsilon)) == pytest.approx(direct, rel=1e-9)
+
+
+# C and ε = λ at δ = 1e-6 of the cut cube with σ = 8, known to six digits
+@pytest.mark.parametrize(("d", "square", "epsilon"), [(40, 15.25942, 2.933672)])
+def test_the_cut_cube_by_inversion(d, square, epsilon):
+    """Against simulation, with every w_i tilted towards where δ comes from."""
+    exactly = float(cut_cubes.between(d, square, epsilon, epsilon))
+    assert exactly == pytest.approx(1e-6, rel=1e-4)
+    generator, count = np.random.default_rng(5), 40_000
+    t1, t2 = cut_cubes._tilt(
+        d, square, square - (d - square) * epsilon / (2 * d), d / (2 * epsilon)
+    )
+    grid = np.linspace(-1.0, 1.0, 20_001)
+    masses = np.cumsum(np.exp(t1 * grid + t2 * grid**2))
+    w = np.interp(generator.uniform(size=(count, d)), masses / masses[-1], grid)
+    log_weight = d * math.log(np.mean(np.exp(t1 * grid + t2 * grid**2)))
+    log_weight = log_weight - np.sum(t1 * w + t2 * w**2, axis=1)
+    rho = generator.gamma(d + 1.0, size=count)
+    moved = rho[:, None] * w + epsilon
+    out = np.linalg.norm(moved, axis=1) / math.sqrt(square) > rho + epsilon
+    kept = np.where(out & (np.sum(w**2, axis=1) <= square), np.exp(log_weight), 0.0)
+    value = kept / cut_cubes._share(d, square)
+    assert abs(np.mean(value) - exactly) < 4.0 * np.std(value) / math.sqrt(count)
+    assert np.std(value) / math.sqrt(count) < 0.1 * exactly
+    with pytest.raises(BeyondTheOracleError):
+        cut_cubes.between(d, square, epsilon, 0.9 * epsilon)
 
 
 def test_compositions_of_the_sphere_agree():

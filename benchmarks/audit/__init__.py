@@ -48,6 +48,7 @@ def kinds() -> dict[str, tuple[Callable[[Book, Random], None], float]]:
         single.joint_profiles: 6,
         single.closed_profiles: 10,
         single.sphere_profiles: 5,
+        single.cut_cube_profiles: 1,
         single.divergences: 10,
         composition.two_losses: 5,
         composition.small_tables: 8,

@@ -8,7 +8,7 @@ from random import Random
 
 from flint import arb
 
-from benchmarks.audit import laws, theirs
+from benchmarks.audit import cut_cubes, laws, theirs
 from benchmarks.audit.oracles import (
     Number,
     Pair,
@@ -23,6 +23,7 @@ from benchmarks.audit.oracles import (
 from benchmarks.audit.tally import Book, Row
 from leastnoise import LatticeNoise, PrivacyLoss, gaussian, laplace, renyi_divergence, staircase
 from leastnoise.lattice.steps import PLACES, public_pitch, shift_in_steps, step_of
+from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.sphere import BallNoise
 from leastnoise.losses.lattice import lattice_loss
@@ -233,6 +234,32 @@ def sphere_profiles(book: Book, random: Random) -> None:
         law.delta(epsilon),
         what,
     )
+
+
+def cut_cube_profiles(book: Book, random: Random) -> None:
+    """The cut cube: where it is the sphere at every ε, and elsewhere from λ on."""
+    row = book["one release: delta, cut cube"]
+    is_sphere = random.random() < 0.5
+    d = random.randint(16, 60) if is_sphere else random.randint(36, 75)
+    square = 1.0 if is_sphere else d / 3.0 * random.uniform(0.75, 1.3)
+    ratio = laws.size(random, 0.05, 1.5) if is_sphere else laws.size(random, 0.3, 5.0)
+    s = random.choice([1.0, 0.1, 3.0])
+    noise = CutCubeNoise(s / ratio, square, d, random.choice([s, 0.1 * s, 3.0 * s]))
+    pitch = public_pitch(noise.step, "real")
+    lam = exact(math.ceil(Fraction(s) / pitch) * pitch) / exact(noise.scale)
+    ball = Sphere(d, lam * exact(d).sqrt())
+    factors = (0.0, 1.0, random.uniform(0.1, 3.0)) if is_sphere else (1.0, random.uniform(1.0, 1.3))
+    for factor in factors:
+        epsilon = math.nextafter(float(lam) * factor, math.inf)
+        what = f"PrivacyLoss.of({noise!r}, {s!r}).delta_bounds({epsilon!r})"
+        truth = row.exactly(
+            lambda e=epsilon: (
+                ball.delta(e) if is_sphere else cut_cubes.between(d, noise.square, float(lam), e)
+            )
+        )
+        row.bounds(
+            row.ask(lambda e=epsilon: PrivacyLoss.of(noise, s).delta_bounds(e), what), truth, what
+        )
 
 
 def some_sphere(random: Random, most: float = 9e3) -> tuple[BallNoise, float, Sphere, str]:

@@ -176,7 +176,11 @@ class Row:
             side.record(excess, what)
 
     def bounds(
-        self, claimed: Bounds | None, truth: arb, what: str, profile: tuple[float, DeltaAt]
+        self,
+        claimed: Bounds | None,
+        truth: arb,
+        what: str,
+        profile: tuple[float, DeltaAt] | None = None,
     ) -> None:
         """Both sides of a δ at some ε."""
         if claimed is not None:

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from leastnoise.errors import InvalidParameterError, positive, positive_integer, real_number
+from leastnoise.errors import (
+    InvalidParameterError,
+    at_least,
+    positive,
+    positive_integer,
+    real_number,
+)
 from leastnoise.text.numbers import below
 
 Range = tuple[Fraction, Fraction]  # from and to, in sensitivities
@@ -67,6 +73,11 @@ class Changes(ABC):
         if ranges is None or self.touched_of(answers) < answers:
             return False
         return all(max(-low, high) == 1 for low, high in ranges)
+
+    def of_a_part(self) -> Changes:
+        """What one person changes of some of the answers, whichever they are: the box, or where
+        only a length is known that length, which a single answer may take up."""
+        return BOX
 
     @property
     def is_one_sided(self) -> bool:
@@ -233,6 +244,9 @@ class Euclidean(Changes):
     def ranges_of(self, answers: int) -> None:
         return None
 
+    def of_a_part(self) -> Euclidean:
+        return self
+
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, "radius": self.radius}
 
@@ -300,6 +314,16 @@ def length_above(squared: Fraction) -> Fraction:
     root = math.isqrt(squared.numerator * squared.denominator * 10**80)
     is_exact = root * root == squared.numerator * squared.denominator * 10**80
     return Fraction(root if is_exact else root + 1, scale)
+
+
+def farthest(sensitivity: float, changes: Changes) -> float:
+    """How far one person moves any one answer of this sensitivity, rounded up."""
+    one = at_least("sensitivity", sensitivity)
+    if not isinstance(changes, Euclidean):
+        return one
+    exact = Fraction(one) * Fraction(changes.radius)
+    nearest = float(exact)
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
 def _checked_touched(space: Box | OneSided) -> None:

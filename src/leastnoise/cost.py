@@ -169,7 +169,8 @@ class Cost:
         return high
 
     def _checked(self, z: Floats) -> Floats:
-        value = np.asarray(self.function(z), dtype=np.float64)
+        with np.errstate(over="ignore"):  # what is not finite is refused below
+            value = np.asarray(self.function(z), dtype=np.float64)
         if value.shape != z.shape or not np.all(np.isfinite(value)) or np.any(value < 0):
             raise InvalidParameterError(
                 "cost",

@@ -142,7 +142,26 @@ def test_a_law_is_judged_for_another_space_only_if_that_is_said(files):
             run("account", files / "real range.json", "--delta", "1e-6", *option),
             "all up or all down: judge it for these, as its artefact does",
         )
-    refused(run("account", files / "box.json", "--delta", "1e-6", "--radius", 2), "--radius")
+    asked = "account", files / "box.json", "--delta", "1e-6"
+    twice = printed(*asked, "--radius", 2)["epsilon"]  # the box of that length
+    assert twice == printed(*asked, "--sensitivity", 2)["epsilon"]
+
+
+def test_the_cut_cube_is_judged_by_its_name():
+    asked = "account", "cut-cube", "--sigma", "8", "--batch", "50", "--delta", "1e-6"
+    assert printed(*asked)["epsilon"] == pytest.approx(3.5572, rel=1e-4)
+    assert "1 draw of 50 answers," in run(*asked).stdout
+    refused(run(*asked[:5], "5", *asked[6:]), "--batch 5 to be from 28 to 120")
+
+
+def test_what_is_known_from_below_is_said_where_something_is():
+    asked = "design", "--delta", "1e-6", "--sigma", "8", "--batch", "2"
+    assert "(exact value above 0." in run(*asked).stdout
+    one_way = run(*asked, "--changes", "one-sided", "--ranges", "0:1,-0.5:1").stdout
+    assert "guarantee   epsilon = " in one_way
+    assert "exact value" not in one_way
+    law = "account", "sphere", "--sigma", "8", "--batch", "4", "--delta", "1e-6"
+    assert "exact value" not in run(*law, "--radius", "2").stdout
 
 
 def test_a_bare_law_for_one_sided_changes_is_refused_where_nobody_says_so(files, book):
@@ -187,6 +206,15 @@ def test_a_comparison_is_for_the_space_that_is_asked_for():
         in run(*asked, "--changes", "one-sided").stdout
     )
     assert printed(*asked, "--radius", "2")["changes"] == Euclidean(2.0).describe()
+    ranges = ((0.0, 1.0), (-0.5, 1.0), (-1.0, 1.0))
+    three = ("compare", "--delta", "1e-6", "--sigma", "8", "--batch", "3")
+    unequal = "--changes", "one-sided", "--ranges", "0:1,-0.5:1,-1:1"
+    found = printed(*three, *unequal, "--weights", "1,1,4")
+    assert found["changes"] == OneSided(ranges=ranges).describe()
+    space = OneSided(ranges=ranges)
+    best = design(delta=1e-6, sigma=8.0, batch=3, changes=space, weights=[1, 1, 4])
+    assert found["epsilon"] == best.epsilon
+    assert "each within its range" in run(*three, *unequal).stdout
     some = printed(*asked, "--touched", "2")
     best = design(delta=1e-6, sigma=8.0, batch=10, touched=2)
     assert some["epsilon"] == best.epsilon
@@ -401,7 +429,6 @@ def test_a_space_that_is_none_is_one_sentence(files, tmp_path, book, changes):
         (["--batch", "4", "--radius", "-1"], "--radius"),
         (["--batch", "4", "--radius", "inf"], "--radius"),
         (["--batch", "4", "--radius", "nan"], "--radius"),
-        (["--batch", "4", "--radius", "2", "--domain", "integer"], "to come with --domain real"),
         (["--batch", "4", "--touched", "0"], "--touched"),
         (["--batch", "4", "--touched", "5"], "to be at most --batch 4"),
         (["--batch", "4", "--changes", "one-sided", "--touched", "-2"], "--touched"),

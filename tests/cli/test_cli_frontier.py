@@ -71,7 +71,7 @@ def test_the_frontier_is_a_table_json_and_a_picture(tmp_path):
     done = run(*promise, *caps, "--plot", tmp_path / "frontier.svg")
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
-    assert lines[0] == "ε = 1 at δ = 1e-06, 1 release(s) of 1 answer(s), sensitivity 1"
+    assert lines[0] == "ε = 1 at δ = 1e-06, 1 release of 1 answer, sensitivity 1"
     head = lines[2].split("  ")
     assert head[0] == "advantage"
     assert lines[4].split()[:3] == ["0.4", "1.4028", "optimised"]

@@ -47,6 +47,7 @@ LEDGER = ["--ledger", "budget.ledger"]
 CALLS = {
     "design": ([], ["--delta", "1e-6", "--sigma", "1"]),
     "compare": ([], ["--delta", "1e-6", "--sigma", "1"]),
+    "frontier": ([], ["--epsilon", "1", "--delta", "1e-6", "--advantage", "0.3"]),
     "account": (["laplace"], ["--delta", "1e-6", "--sigma", "1"]),
     "sample": (["noise.json"], []),
     "perturb": (

@@ -489,7 +489,7 @@ def test_a_first_release_is_shown_with_what_it_costs_as_the_last(desk):
     )
     recorded = run(*common).output
     assert re.search(
-        r"has spent epsilon = 1\.9\d+ of 2\.2 .* in 1 release\(s\) \(1\.743\d* if this is the "
+        r"has spent epsilon = 1\.9\d+ of 2\.2 .* in 1 release \(1\.743\d* if this is the "
         r"last release\)",
         recorded,
     )

@@ -332,7 +332,7 @@ def test_the_draws_of_a_joint_law_are_counted_in_answers(tmp_path):
 
     cube(8.0, 10).save(tmp_path / "ten.json")
     text = run("account", "ten.json", "--delta", "1e-6", "--batch", "15", folder=tmp_path).stdout
-    assert "2 draw(s) of 10 answers each" in text
+    assert "2 draws of 10 answers each" in text
     found = json.loads(
         run("account", "ten.json", "--delta", "1e-6", "--json", folder=tmp_path).stdout
     )

@@ -19,6 +19,7 @@ from leastnoise import (
     gaussian,
     sphere,
 )
+from leastnoise.losses import cut_cube
 
 DELTA = 1e-6
 
@@ -62,6 +63,19 @@ def test_the_cut_cube_between_cube_and_sphere(batch, sigma):
     assert best.sigma == pytest.approx(sigma, rel=5e-5)
     assert 0.9995 * best.epsilon < best.epsilon_lower <= best.epsilon <= 1.0
     assert best.epsilon < min(best.rivals["cube"], best.rivals["sphere"])
+
+
+def test_a_search_for_the_cut_cube_judges_few_laws(monkeypatch):
+    """Where it is looked for, an estimate is asked: each law is judged once, at one place."""
+    asked, real = [], cut_cube.Radii.near
+
+    def near(loss, epsilon):
+        asked.append(loss)
+        return real(loss, epsilon)
+
+    monkeypatch.setattr(cut_cube.Radii, "near", staticmethod(near))
+    assert design(delta=DELTA, epsilon=1.03, batch=50).origin == "cut cube"
+    assert len(asked) == len(set(asked)) <= 4
 
 
 def test_the_cut_cube_is_offered_for_one_release_of_answers_of_any_signs():

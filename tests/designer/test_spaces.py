@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, design
+from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, cube, design
 from leastnoise.artefact import verify, write_artefact
 from leastnoise.cost import absolute
 from leastnoise.designer.compare import compare
 from leastnoise.designer.fits import fits_of
 from leastnoise.designer.request import Request
 from leastnoise.designer.result import artefact_of
-from leastnoise.errors import DesignError, InvalidParameterError
+from leastnoise.errors import InvalidParameterError
 from leastnoise.laws.exponential import range_law
 from leastnoise.laws.norm import NormNoise
 
@@ -109,9 +109,56 @@ def test_a_length_of_changes_is_served_by_the_sphere():
     best = design(delta=1e-6, epsilon=1.0, batch=10, changes=Euclidean(2.0))
     assert best.origin == "sphere"
     assert best.noise.variance == pytest.approx(36.96, rel=1e-3)
-    assert set(best.rivals) == {"sphere", "Gaussian"}
-    one = design(delta=1e-6, epsilon=1.0, changes=Euclidean(2.0))
-    assert one.sigma == pytest.approx(2.0 * math.sqrt(2.0), rel=1e-3)  # Laplace, of sensitivity 2
+    assert list(best.rivals)[:2] == ["sphere", "Gaussian"]
+    assert best.noise.dimension == best.rival_laws["Gaussian"].dimension == 10
+    assert best.epsilon_lower == 0.0
+
+
+@pytest.mark.parametrize("domain", ["real", "integer"])
+def test_one_answer_of_a_length_is_the_box(domain):
+    one = design(delta=1e-6, epsilon=1.0, changes=Euclidean(2.0), domain=domain)
+    box = design(delta=1e-6, epsilon=1.0, sensitivity=2.0, domain=domain)
+    assert one.noise == box.noise
+    assert (one.epsilon, one.epsilon_lower) == (box.epsilon, box.epsilon_lower)
+    assert one.sigma < 2.78  # Laplace needs 2.83
+    assert (one.changes, one.reach) == (Euclidean(2.0), 2.0)
+
+
+LENGTHS = [
+    (1, 0.2, 1e-3, "real"),
+    (2, 1.0, 1e-6, "real"),
+    pytest.param(2, 6.0, 1e-9, "real", marks=pytest.mark.long),
+    pytest.param(3, 8.0, 1e-6, "real", marks=pytest.mark.long),
+    (5, 30.0, 1e-6, "real"),
+    (10, 0.5, 1e-6, "real"),
+    (2, 1.0, 0.01, "integer"),
+    (3, 12.0, 1e-6, "integer"),
+]
+
+
+@pytest.mark.parametrize(("answers", "epsilon", "delta", "domain"), LENGTHS)
+def test_a_length_of_changes_never_needs_more_than_the_box(answers, epsilon, delta, domain):
+    """The box of a length holds every change of that length: its laws serve too."""
+    asked = {"delta": delta, "epsilon": epsilon, "batch": answers, "domain": domain}
+    length = design(**asked, changes=Euclidean(2.0))
+    box = design(**asked, sensitivity=2.0)
+    assert length.sigma <= box.sigma * (1.0 + 1e-4)
+    assert length.epsilon <= epsilon
+    law, space = length.noise, length.changes_of(length.noise)
+    assert PrivacyLoss.of(law, 1.0, space).compose(length.uses).epsilon(delta) == length.epsilon
+    assert artefact_of(length).guarantee.epsilon <= length.epsilon * (1.0 + 1e-5)
+    fixed = {"delta": delta, "sigma": box.sigma, "batch": answers, "domain": domain}
+    assert design(**fixed, changes=Euclidean(2.0)).epsilon <= box.epsilon * (1.0 + 1e-4)
+    assert length.epsilon_lower == 0.0 or answers == 1
+
+
+def test_laws_for_a_length_are_compared():
+    found = compare(delta=1e-6, sigma=0.6, batch=3, changes=Euclidean(1.5))
+    needed = {law.name: law.sigma_at_epsilon for law in found}
+    assert {"sphere", "Gaussian", "cube", "Laplace"} <= set(needed)
+    assert needed["cube"] > 0.6
+    law = cube(needed["cube"], 3, sensitivity=1.5)
+    assert PrivacyLoss.of(law, 1.5).epsilon(1e-6) == pytest.approx(found[0].epsilon_at_sigma, 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +175,6 @@ def test_a_length_of_changes_is_served_by_the_sphere():
         ({"weights": [1, 1, 1, 1, 2], "objective": "renyi"}, InvalidParameterError, "tight"),
         ({"changes": MIXED, "cost": absolute()}, InvalidParameterError, "square"),
         ({"changes": OneSided(), "objective": "renyi"}, InvalidParameterError, "tight"),
-        ({"changes": Euclidean(1.0), "domain": "integer"}, DesignError, "length"),
     ],
 )
 def test_what_does_not_fit_is_refused(asked, error, words):
@@ -144,6 +190,8 @@ def test_what_does_not_fit_is_refused(asked, error, words):
         {"batch": 40, "changes": OneSided(), "domain": "integer"},
         {"batch": 20, "touched": 10},
         {"batch": 10, "changes": Euclidean(2.0)},
+        {"batch": 3, "changes": Euclidean(2.0), "domain": "integer"},
+        {"changes": Euclidean(1.7)},
         {"batch": 5, "changes": OneSided(), "compositions": 3},
         {"batch": 5, "changes": OneSided(), "compositions": 3, "domain": "integer"},
         {"batch": 6, "changes": OneSided(touched=3)},

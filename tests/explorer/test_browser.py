@@ -851,7 +851,7 @@ def test_a_picture_that_takes_too_long_stays_empty_and_the_answer_stands(
         )
         assert page.text("tile-epsilon") == "ε = 2"
         assert page.driver.find_elements(By.CSS_SELECTOR, "#numbers > svg")
-        assert page.id("artefact").get_attribute("href").endswith("&domain=integer&changes=box")
+        assert "&domain=integer&changes=box" in page.id("artefact").get_attribute("href")
         browser.get("about:blank")
 
 

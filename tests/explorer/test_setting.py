@@ -86,7 +86,7 @@ def test_how_many_answers_one_person_can_change():
 def test_a_length_of_all_changes_together():
     long = setting_from({**GOOD, "changes": "euclidean", "length": "1.5", "domain": "real"})
     assert long.request()["changes"] == long.changes_of(laplace(8.0)) == Euclidean(1.5)
-    assert long.fields() | {"length": 1.5, "touched": "", "changes": "euclidean"} == long.fields()
+    assert long.fields() | {"length": 1.5, "changes": "euclidean"} == long.fields()
     assert setting_from({**GOOD, "length": "none"}) == setting_from(GOOD)  # it belongs to nothing
     whole = {"changes": "euclidean", "length": "1"}
     assert "Choose real numbers" in errors(**whole)["domain"]

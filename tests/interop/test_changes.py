@@ -90,7 +90,8 @@ def test_what_no_length_is_known_for_is_judged_for_the_farthest_answer(law):
         with pytest.raises(UnsupportedError):
             loss_at_length(law, Fraction(1))
         return
-    assert loss_at_length(law, Fraction(2)) == loss_at(law, Fraction(2))
+    found, farthest = loss_at_length(law, Fraction(2)), loss_at(law, Fraction(2))
+    assert float(found.profile(0.5)) == float(farthest.profile(0.5)) > 0.0
 
 
 # OpenDP

@@ -17,7 +17,7 @@ from leastnoise import (
     sphere,
 )
 from leastnoise.changes import BOX, changes_from, checked_changes, length_above
-from leastnoise.errors import InvalidParameterError, UnsupportedError
+from leastnoise.errors import InvalidParameterError
 from leastnoise.lattice.rounded_changes import rounded_changes
 
 SPACES = [
@@ -131,10 +131,24 @@ def test_laws_are_judged_for_what_is_stated():
     assert PrivacyLoss.of(ten, 1.0, Box(touched=4)).epsilon(1e-6) < PrivacyLoss.of(ten).epsilon(
         1e-6
     )
-    with pytest.raises(UnsupportedError, match="length of all changes"):
-        PrivacyLoss.of(cube(8.0, 3), 1.0, Euclidean(1.0))
     with pytest.raises(InvalidParameterError, match="such as Box"):
         PrivacyLoss.of(cube(8.0, 3), 1.0, 3)
+
+
+@pytest.mark.parametrize("domain", ["real", "integer"])
+@pytest.mark.parametrize("answers", [1, 3])
+def test_no_answer_moves_farther_than_the_length_of_all_changes(answers, domain):
+    """A law of shells is judged at the box of the length; only one answer can move by all of it."""
+    law, whole = cube(8.0, answers, domain=domain, sensitivity=2.0), domain == "integer"
+    box, length = PrivacyLoss.of(law, 2.0), PrivacyLoss.of(law, 1.0, Euclidean(2.0))
+    assert length.epsilon(1e-6) == box.epsilon(1e-6)
+    expected = box.epsilon_bounds(1e-6).lower if answers == 1 else 0.0
+    assert length.epsilon_bounds(1e-6).lower == expected
+    between = PrivacyLoss.of(law, 1.0, Euclidean(1.75)).epsilon(1e-6)
+    assert between == box.epsilon(1e-6) if whole else between < box.epsilon(1e-6)
+    assert between > PrivacyLoss.of(law, 1.0, Euclidean(1.0)).epsilon(1e-6)
+    with pytest.raises(InvalidParameterError, match="sensitivity"):
+        law.loss(-1.0, Euclidean(1.0))
 
 
 @pytest.mark.parametrize(

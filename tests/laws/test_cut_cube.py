@@ -147,7 +147,7 @@ def test_what_is_no_law():
 # What one person changes
 
 
-def test_changes_within_the_box_and_no_lengths():
+def test_changes_within_the_box_and_lengths():
     whole = LAW.loss(1.0)
     assert LAW.loss_at(Fraction(1)) == whole
     assert LAW.loss(1.0, OneSided()) == whole  # its corner is one of the box
@@ -156,8 +156,9 @@ def test_changes_within_the_box_and_no_lengths():
     assert float(few.profile_lower(1.0)) == 0.0 < float(whole.profile_lower(1.0))
     narrow = LAW.loss(1.0, OneSided(ranges=((0.0, 0.5),) * 50))
     assert narrow.largest == pytest.approx(0.5 * whole.largest)
-    with pytest.raises(UnsupportedError, match="not of all by a length"):
-        LAW.loss(1.0, Euclidean(2.0))
+    long = LAW.loss(0.5, Euclidean(2.0))  # no answer moves farther than that
+    assert float(long.profile(1.2)) == float(whole.profile(1.2)) > 0.0
+    assert float(long.profile_lower(1.2)) == 0.0
     # rounded up to whole pitches
     assert LAW.loss_at(Fraction(1) + Fraction(1, 2**40)).largest > whole.largest * (1 + 1e-7)
     assert LAW.has_convex_levels

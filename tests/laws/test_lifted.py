@@ -55,6 +55,28 @@ def test_no_change_that_is_all_up_or_all_down_is_above_the_cube(profile, d, m):
         assert delta > base.loss(float(m)).profile(1.0)  # changes of any signs are: refused
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_nor_of_four_answers(profile):
+    """The same with arrays: 7^5 points of the cube, 13^4 places of what is published."""
+    d = 4
+    base = LatticeNoise.from_weights(profile, None, domain="integer", dimension=d + 1)
+    x = np.indices((7,) * (d + 1)).reshape(d + 1, -1) - 3
+    p = np.zeros((13 + 8,) * d)  # twice the noise, with room for a shift of 2 on either side
+    np.add.at(p, tuple(x[0] + one + 10 for one in x[1:]), base.pmf(np.abs(x).max(axis=0)))
+    epsilons = [0.0, 0.1, 0.5, 1.0, 2.0]
+    bound = base.loss(1.0).profile(epsilons)
+
+    def deltas(v):
+        moved = np.roll(p, tuple(2 * one for one in v), axis=tuple(range(d)))
+        return np.array([np.sum(np.maximum(p - math.exp(e) * moved, 0.0)) for e in epsilons])
+
+    for ones in range(1, d + 1):  # the order of the answers does not matter
+        for sign in (1, -1):
+            assert np.all(deltas((sign,) * ones + (0,) * (d - ones)) <= bound + 1e-12)
+    if profile == PROFILES[0]:
+        assert np.any(deltas((1, 1, -1, -1)) > bound)
+
+
 def test_the_law_of_one_answer():
     law = LiftedNoise(exact(cube(6.0, 4), delta=1e-6))
     drawn = draw(law, 60_000, entropy=InsecureSeededEntropy(5)).floats()

@@ -475,6 +475,8 @@ def test_the_pictures_of_the_readme(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "batch.png",
         "batch.svg",
+        "frontier.png",
+        "frontier.svg",
         "law-vs-rivals.png",
         "law-vs-rivals.svg",
         "recognised.png",

@@ -6,6 +6,7 @@ import math
 import re
 
 from leastnoise.releases.noise.sensitivity import contribution_bounds, is_checks
+from leastnoise.releases.noise.spreads import one_view, view_keys, view_values
 from leastnoise.releases.plan.keys import NUMBER
 
 BLANKS = " \t\r\n\u00a0"
@@ -91,8 +92,52 @@ def group_of(row, block):
     return tuple(key.other for key in block.group_by) if None in labels else labels
 
 
+def kept_in_view(plan, rows, block):
+    """The rows of a marginal of the one view: (person, group, {values: place})."""
+    keys, values, bounds = view_keys(plan), view_values(plan), one_view(plan)
+    of_person: dict = {}
+    for row in rows:
+        if row[plan.person] is not None:
+            labels = [label(row[key.column], key) for key in keys]
+            places = [place(row[one.column], one) for one in values]
+            of_person.setdefault(row[plan.person], []).append((labels, places))
+    chosen = []
+    for person, mine in of_person.items():
+
+        def order(row, person=person):
+            labels, places = row
+            named = [
+                key.other if one is None else one for key, one in zip(keys, labels, strict=True)
+            ]
+            shown = [
+                "-" if at is None else str(at - one.first)
+                for one, at in zip(values, places, strict=True)
+            ]
+            text = md5("|".join([*map(escaped, (plan.salt, str(person), *named)), *shown]))
+            lost = sum(one is None and key.complete for key, one in zip(keys, labels, strict=True))
+            return lost, labels.count(None), text
+
+        mine.sort(key=order)
+        in_cell: dict = {}
+        first = []
+        for row in mine:
+            cell = tuple(row[0])
+            in_cell[cell] = in_cell.get(cell, 0) + 1
+            if in_cell[cell] <= bounds.rows_in_cell:
+                first.append(row)
+        for labels, places in first[: bounds.rows]:
+            known = dict(zip(keys, labels, strict=True))
+            if any(known[key] is None for key in (*plan.complete_keys, *block.marginal.within)):
+                continue
+            group = tuple(known[key] or key.other for key in block.group_by)
+            chosen.append((person, group, dict(zip(values, places, strict=True))))
+    return chosen
+
+
 def kept_rows(plan, rows, block):
     """The rows that count: (person, group, {values: place})."""
+    if block.marginal is not None and block.marginal.in_view:
+        return kept_in_view(plan, rows, block)
     others = tuple(key.other for key in block.group_by)
     places = list(
         dict.fromkeys(answer.values for answer in block.answers if answer.values is not None)
@@ -181,6 +226,9 @@ def applies(plan, answer, mine):
         return any(is_clipped(answer.values, row[answer.column]) for row in mine)
     if not answer.group_by:
         return len(mine) > plan.rows_per_person
+    if answer.in_view:
+        cells = [tuple(label(row[key.column], key) for key in answer.group_by) for row in mine]
+        return max(cells.count(cell) for cell in cells) > plan.rows_per_group
     inside = [tuple(label(row[key.column], key) for key in answer.group_by) for row in mine]
     declared = [group for group in inside if None not in group]
     if answer.measure == "other keys":

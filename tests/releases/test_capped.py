@@ -27,7 +27,11 @@ from leastnoise.releases.release import release
 from leastnoise.series.plans import series_mechanism
 from releases import three_sets
 
-TWO = (Statistic("count"), Statistic("count", name="again", group_by={"g": ["a", "b"]}))
+SIX = {"g": {"values": list("abcdef"), "complete": True}}
+WHOLE = {
+    "add/remove": Statistic("count"),  # one draw sees a person
+    "replace": Statistic("histogram", group_by=SIX),  # two do: that of the group they leave
+}
 VALUES = {"lower": -5, "upper": 5, "pitch": 1, "missing": 0}
 SUMS = tuple(Statistic("sum", column=f"c{i}", name=f"c{i}", **VALUES) for i in range(6))
 
@@ -49,9 +53,11 @@ def total_variation(law, uses):
 
 
 @pytest.mark.parametrize("cap", [0.3, 0.2])
-def test_what_is_drawn_keeps_the_cap_by_enumeration(cap):
-    found = mechanism(plan(*TWO, cap=cap))
+@pytest.mark.parametrize("relation", WHOLE)
+def test_what_is_drawn_keeps_the_cap_by_enumeration(relation, cap):
+    found = mechanism(plan(WHOLE[relation], cap=cap, relation=relation))
     (law,) = found.laws
+    assert law.uses == (1 if relation == "add/remove" else 2)
     exact = total_variation(law.noise, law.uses)
     assert exact <= found.advantage <= cap
     assert found.advantage <= exact * (1.0 + 1e-3)

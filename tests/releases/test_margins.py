@@ -137,7 +137,7 @@ def test_wanted_sigmas_and_persons_with_rows_are_no_table():
     assert margins.margin_tables(plan(sigma), blocks(plan(sigma))) == []
     person = Plan(
         "t", None, "add/remove", counts(*ALL), 1.0, 1e-6, person="id",
-        rows_per_person=2, groups_per_person=2,
+        rows_per_person=3, groups_per_person=2, rows_per_group=1,
     )  # fmt: skip
     assert margins.margin_tables(person, blocks(person)) == []
 
@@ -385,7 +385,8 @@ def test_a_measured_marginal():
 
 
 def test_the_cell_outside_of_a_table():
-    """Where persons are replaced it is free only if some marginal has two cells that change."""
+    """Where persons are replaced it is free only if its own marginal has two cells that change:
+    another marginal may have another law."""
     rows_alone = Block((), (Answer("rows"),), (), (1.0,), (), 1)
     about = MeasuredMarginal(0, within=(Key("sex", ("f",)),))
     added, replaced = plan(), plan(counts(("sex",)), relation="replace")
@@ -394,7 +395,8 @@ def test_the_cell_outside_of_a_table():
     assert alone.other is not None
     assert not alone.other_is_free
     beside = measured_block(replaced, (Key("age", tuple(AGE)),), about, rows_alone)
-    assert with_outside(replaced, [total, beside])[0].other_is_free
+    assert not with_outside(replaced, [total, beside])[0].other_is_free
+    assert with_outside(replaced, [beside, total])[0].other_is_free
     assert with_outside(added, [total])[0].other_is_free
     assert alone.cells == [(), ("outside",)]
 

@@ -92,15 +92,16 @@ def test_two_cells_by_enumeration():
 
 def test_the_trap():
     """A staircase that is pure at ε = 1 for one shift of 4 is far from it for four of 1."""
-    stairs = LatticeNoise.from_weights([1.0] * 4, math.exp(-1.0), domain="integer")
+    falls = [math.exp(-(k // 4)) for k in range(40)]
+    stairs = LatticeNoise.from_weights(falls, None, domain="integer")
     noise = classic_staircase()
-    assert not one_view.is_discrete_laplace(noise)
+    assert not one_view.is_log_concave(noise)
     assert one_view.loss_of(noise, (4,)).delta(1.0) <= 1e-9
     assert one_view.loss_of(noise, (1, 1, 1, 1)).delta(1.0) == pytest.approx(0.109, abs=2e-3)
     change = CountChange(4, 4, 4)
     assert one_view.loss_of(noise, change.concentrated).epsilon(1e-6) <= 1.0 + 1e-6
     assert one_view.view_epsilon(noise, change, 1e-6) > 1.5
-    assert not one_view.is_discrete_laplace(stairs)
+    assert not one_view.is_log_concave(stairs)
 
 
 def classic_staircase():
@@ -139,11 +140,57 @@ def test_public_numbers_decide():
 
 
 def test_other_laws():
-    assert one_view.is_discrete_laplace(laplace(3.0))
-    assert not one_view.is_discrete_laplace(classic.discrete_gaussian(3.0))
-    assert not one_view.is_discrete_laplace(classic.laplace(3.0))
-    assert not one_view.is_discrete_laplace(
-        LatticeNoise.from_weights([0.5, 0.3, 0.1], None, domain="integer")
+    assert one_view.is_log_concave(laplace(3.0))
+    assert one_view.is_log_concave(classic.discrete_gaussian(3.0))
+    assert one_view.is_log_concave(
+        LatticeNoise.from_weights([1.0, 0.5, 0.2], None, domain="integer")
     )
+    assert not one_view.is_log_concave(classic.laplace(3.0))  # on the real line
+    assert not one_view.is_log_concave(classic.cube(3.0, 2, domain="integer"))
     with pytest.raises(UnsupportedError, match="at most 2,000 ways"):
-        one_view.view_epsilon(classic.discrete_gaussian(90.0), CountChange(60, 20, 30), 1e-6)
+        one_view.view_epsilon(WIDE_STAIRS, CountChange(60, 20, 30), 1e-6)
+
+
+WIDE_STAIRS = LatticeNoise.from_weights([1.0, 1.0, 0.5], 0.9, domain="integer")
+
+
+@pytest.mark.parametrize(
+    ("weights", "ratio"),
+    [
+        ([1.0, 0.5, 0.0], None),  # a place that is never drawn
+        ([1.0, 0.2, 0.1], None),  # 0.2² < 1·0.1
+        ([1.0, 0.5, 0.25 * (1.0 + 2.0**-50)], None),  # in the last digits
+        ([1.0, 0.5], 0.51),  # the tail falls more slowly than before
+        ([0.5, 1.0], None),  # a hole in the middle
+        ([*(0.5**k for k in range(80)), *(0.5**79 * 0.9**k for k in range(1, 4))], None),
+    ],
+)
+def test_what_is_not_log_concave(weights, ratio):
+    """The last of these is a discrete Laplace law as far as its first 80 places show."""
+    noise = LatticeNoise.from_weights(weights, ratio, domain="integer")
+    assert not one_view.is_log_concave(noise)
+
+
+def test_log_concave_laws_drawn_from_at_random():
+    """δ of every change of three cells on Z³ itself: the concentrated one is never better."""
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        falls = np.sort(rng.exponential(0.4, 6))
+        half = np.exp(-np.concatenate([[0.0], np.cumsum(falls)]))
+        noise = LatticeNoise.from_weights(half, None, domain="integer")
+        assert one_view.is_log_concave(noise)
+        masses = np.asarray(noise.pmf(np.arange(-11, 12)))
+        for total, largest in ((3, 3), (4, 3), (4, 2)):
+            change = CountChange(total, largest, 3)
+            for epsilon in (-0.5, 0.0, 0.7, 2.0):
+                found = {one: exact_delta(masses, one, epsilon) for one in change.partitions()}
+                assert max(found.values()) <= found[change.concentrated] + 1e-13
+
+
+def exact_delta(masses, shifts, epsilon):
+    """Σ (P − e^ε Q)_+ for independent draws that move by these shifts."""
+    here, there = np.ones(1), np.ones(1)
+    for shift in shifts:
+        moved = np.concatenate([np.zeros(shift), masses[: len(masses) - shift]])
+        here, there = np.outer(here, masses).ravel(), np.outer(there, moved).ravel()
+    return float(np.maximum(here - math.exp(epsilon) * there, 0.0).sum())

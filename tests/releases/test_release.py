@@ -299,7 +299,13 @@ def test_post_processing_is_declared_and_kept_apart():
     assert [row.value for row in changed] == [109.0, 61.0, 45.0, 0.0, 3.0]
     assert [row.unprocessed for row in changed] == [110.0, 60.0, 44.0, -6.0, 2.0]
     assert processed(small(), rows) == tuple(rows)
-    # 1/(1 + 1/4) for the total, 1 − 1/4 + (1/4)²·4/5 for a group; ± with room for the rounding.
+    assert [row.noise_std for row in changed] == [1.0] * 5
+    assert (changed[1].lower, changed[1].upper) == (58.0, 62.0)  # those from before
+    # With person ids: 1/(1 + 1/4) for the total, 1 − 1/4 + (1/4)²·4/5 for a group; ± with room for
+    # the rounding.
+    unit = {"person": "p", "rows_per_person": 1, "groups_per_person": 1}
+    changed = processed(replace(plan, one_row_per_person=False, **unit), rows)
+    assert [row.value for row in changed] == [109.0, 61.0, 45.0, 0.0, 3.0]
     assert changed[0].noise_std == pytest.approx(math.sqrt(0.8))
     assert changed[1].noise_std == pytest.approx(math.sqrt(0.8))
     assert changed[0].half_width == pytest.approx(2.0 * math.sqrt(0.8) + 0.5)

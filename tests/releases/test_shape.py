@@ -34,6 +34,9 @@ COUNTS = (
 )
 
 
+TWICE = {"person": "id", "rows_per_person": 2, "groups_per_person": 2}
+
+
 def plan(statistics, relation="add/remove", unit=PERSON, **more):
     persons = {**unit, **({"person_is": "a patient"} if "person" in unit else {})}
     return Plan("shape", None, relation, tuple(statistics), 1.0, 1e-6, **persons, **more)
@@ -57,7 +60,7 @@ def test_counts_and_sums_that_are_not_negative_move_the_same_way():
     [
         (COUNTS[:2], "replace", {}),
         ((Statistic("sum", **{**X, "lower": -10}),), "add/remove", {}),
-        ((COUNTS[0], COUNTS[2]), "add/remove", {"postprocess": ("totals",), "unit": ROW}),
+        ((COUNTS[0], COUNTS[2]), "add/remove", {"postprocess": ("totals",), "unit": TWICE}),
         ((*COUNTS, Statistic("mean", public_n=90, **{**X, "missing": 0})), "add/remove", {}),
     ],
     ids=["replace", "values of both signs", "totals", "a public n"],

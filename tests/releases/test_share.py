@@ -291,7 +291,7 @@ def test_the_commands_say_which_delta_and_what_is_left(tmp_path):
     assert code == 0
     assert (
         re.search(
-            r"has spent epsilon = (\S+) of 2 at delta = 1e-06 in 1 release\(s\); (\S+) left", said
+            r"has spent epsilon = (\S+) of 2 at delta = 1e-06 in 1 release; (\S+) left", said
         ).groups()
         == announced
     )

@@ -1,6 +1,7 @@
 """Spark in local mode and a PostgreSQL server give the very integers that DuckDB gives."""
 
 import os
+import random
 import signal
 import threading
 from dataclasses import replace
@@ -23,7 +24,7 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.source import Connection
 from leastnoise.releases.plan.statistic import Statistic
 from leastnoise.releases.release import release
-from releases import engines, tables, three_sets
+from releases import engines, spread_plans, tables, three_sets
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -95,6 +96,22 @@ def test_the_same_integers_on_a_dirty_table(engine, kind, more):
     given = stored(engine, f"dirty_{kind}", arrow)
     plan = tables.plan(kind, **more)
     assert integers(plan, given) == integers(plan, arrow)
+
+
+@pytest.mark.parametrize("name", ["means", "two in a cell", "complete"])
+def test_the_same_integers_of_one_view(engine, name):
+    pa = pytest.importorskip("pyarrow")
+    plan, asked = spread_plans.PLANS[name], spread_plans.made_of(name).blocks
+    rows = spread_plans.rows_of(random.Random(3), ["p1", "P1", "", "é", "~|", None], 9)
+    arrow = pa.Table.from_pylist(rows)
+    found = []
+    for source in (stored(engine, f"view_{len(asked)}", arrow), arrow):
+        table = open_table(plan, source)
+        try:
+            found.append([aggregate(plan, table, block) for block in asked])
+        finally:
+            table.close()
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

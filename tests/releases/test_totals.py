@@ -100,7 +100,8 @@ def test_the_total_of_real_flights_is_right_or_refused(tmp_path):
     assert total.lower <= 298_404 <= total.upper
     assert total.half_width < 0.02 * 298_404
     months = sum(row.value for row in done.rows if row.statistic == "by month")
-    assert months < 0.7 * 298_404  # which is why they cannot be made to add up
+    # One choice of rows serves both; with three months of each by themselves less than 70 % count.
+    assert months == pytest.approx(298_404, rel=0.02)
 
 
 def test_totals_of_real_flights_add_up_where_bounds_agree():
@@ -191,7 +192,7 @@ def test_the_heart_data_add_up_in_two_groupings_at_once():
         assert sum(parts) + values["rows with other keys", column].value == top.value
     other = values["rows with other keys", "cp"]
     assert abs(other.value - 144) <= other.half_width
-    assert top.noise_std < done.mechanism.separate[(), Answer("rows")]
+    assert top.noise_std <= done.mechanism.laws[0].noise.std * (1.0 + 1e-9)  # not worse than alone
     assert "add up" in done.to_html()
 
 
@@ -291,7 +292,6 @@ def test_the_stated_intervals_hold():
     other keys."""
     from leastnoise.releases.estimates.postprocessing import processed
     from leastnoise.releases.estimates.row import ReleasedRow
-    from leastnoise.releases.noise.sensitivity import Answer
 
     truth = {
         "": 303,

@@ -32,7 +32,7 @@ def epsilon_lower(releases: Composition, delta: float, upper: float) -> float:
     if (loss := releases.exact) is not None:
         highest = releases.highest
         found = least_epsilon(
-            lambda e: float(loss.profile_lower(e)) <= delta, highest, never=highest
+            lambda e: float(loss.profile_lower(e)) <= delta, highest, never=highest, near=loss.kink
         )
         return found * (1.0 - 1e-12)
     return _composed_epsilon(releases.without_top(delta), delta, upper)

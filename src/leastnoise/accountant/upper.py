@@ -12,6 +12,7 @@ from leastnoise.errors import AccountingError
 from leastnoise.losses.rounding import SMALLEST
 
 _TRIES = 8  # windows that are tried for one number
+_FIRST_STEP, _GROWTH = 1e-9, 64.0  # away from where ε is expected, of itself
 
 
 def epsilon_upper(releases: Composition, delta: float) -> float:
@@ -28,7 +29,11 @@ def epsilon_upper(releases: Composition, delta: float) -> float:
         return math.inf
     highest = releases.highest
     if (loss := releases.exact) is not None:
-        return least_epsilon(lambda e: float(loss.profile(e)) <= delta, highest, never=highest)
+
+        def is_enough(epsilon: float) -> bool:
+            return float(loss.profile(epsilon)) <= delta
+
+        return least_epsilon(is_enough, highest, never=highest, near=loss.kink)
     if releases.at_most_at_zero <= delta - releases.infinite:
         return 0.0
     trimmed = releases.without_top(delta)
@@ -102,11 +107,18 @@ def _composed_delta(releases: Composition, epsilon: float) -> float:
 
 
 def least_epsilon(
-    fits: Callable[[float], bool], highest: float, *, never: float, low: float = 0.0
+    fits: Callable[[float], bool],
+    highest: float,
+    *,
+    never: float,
+    low: float = 0.0,
+    near: float | None = None,
 ) -> float:
     """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-12
     relative; `never` if it does not hold at `highest`. Otherwise the returned value
-    satisfies the condition."""
+    satisfies the condition. It is looked for around `near` first."""
+    if near is not None and low < near < highest:
+        low, highest = _around(fits, near, low, highest)
     if fits(low):
         return low
     high = highest
@@ -124,3 +136,20 @@ def least_epsilon(
             break
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
+
+
+def _around(
+    fits: Callable[[float], bool], near: float, low: float, high: float
+) -> tuple[float, float]:
+    """Ends around the least ε, by steps away from `near` that grow; the old ones at most."""
+    is_enough, step = fits(near), _FIRST_STEP * near
+    low, high = (low, near) if is_enough else (near, high)
+    while low < (tried := near - step if is_enough else near + step) < high:
+        if fits(tried):
+            high = tried
+        else:
+            low = tried
+        if is_enough != (high == tried):
+            break
+        step *= _GROWTH
+    return low, high

@@ -15,7 +15,7 @@ from leastnoise.cli.messages import refused
 from leastnoise.cli.options import json_option, number, plot_option, use_of_a_law
 from leastnoise.cli.output import drawn, print_json
 from leastnoise.text.characters import shown
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted, exact_above
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leastnoise.laws.base import Noise
 
 NAMED = (
-    *("gaussian", "laplace", "staircase", "cactus", "cube", "sphere"),
+    *("gaussian", "laplace", "staircase", "cactus", "cube", "sphere", "cut-cube"),
     *("discrete-gaussian", "discrete-laplace", "discrete-staircase"),
 )
 
@@ -62,7 +62,7 @@ def account(
     **space: Any,
 ) -> None:
     """Judge a law: a saved file, an artefact, or a named one (gaussian, laplace, staircase, cactus,
-    cube, sphere, discrete-…).
+    cube, sphere, cut-cube, discrete-…). The cut cube is the one of least ε at --delta.
 
     \b
       leastnoise account gaussian --sigma 8 --compositions 10 --delta 1e-6
@@ -72,7 +72,7 @@ def account(
     """
     from leastnoise.accountant.privacy_loss import PrivacyLoss
 
-    noise, moved, draws, stated = _judged(law, sigma, sensitivity, compositions, batch)
+    noise, moved, draws, stated = _judged(law, sigma, sensitivity, compositions, batch, delta)
     _check_joint(noise, space)
     changes = stated_changes(**space, answers=noise.dimension) or stated
     loss = PrivacyLoss.of(noise, moved, changes).compose(draws)
@@ -112,13 +112,15 @@ def account(
 
 def _show(result: Mapping[str, Any], held: str) -> None:
     answers = result["dimension"]
-    draws = f"{result['draws']} draw(s)" + (f" of {answers} answers each" if answers > 1 else "")
+    each = " each" if result["draws"] > 1 else ""
+    draws = counted(result["draws"], "draw") + (
+        f" of {answers} answers{each}" if answers > 1 else ""
+    )
     moved = below(result["sensitivity"], 6)
     law = f"{shown(result['law'])}: standard deviation {result['std']:.6g}"
     click.echo(f"{law}, {draws}, sensitivity {moved}")
-    upper, lower = above(result["epsilon"], 6), below(result["epsilon_lower"], 6)
-    at = above(result["delta"], 6)
-    click.echo(f"  epsilon = {upper} at delta = {at} (exact value above {lower})")
+    upper, at = above(result["epsilon"], 6), above(result["delta"], 6)
+    click.echo(f"  epsilon = {upper} at delta = {at}{exact_above(result['epsilon_lower'])}")
     if held:
         click.echo(f"  if {held}")
     if "at_epsilon" in result:
@@ -132,6 +134,7 @@ def _judged(
     sensitivity: float | None,
     compositions: int | None,
     batch: int | None,
+    delta: float,
 ) -> tuple[Noise, float, int, Changes]:
     """The law called by its name or of a file, its sensitivity and how often it is drawn: as given,
     else as an artefact states it, else 1; and the changes that an artefact states, else the box."""
@@ -143,7 +146,7 @@ def _judged(
     if law in NAMED:
         if sigma is None:
             raise refused("--sigma", sigma, f"to be given for the named law {law}")
-        noise = _builders(moved, answers)[law](sigma)
+        noise = _builders(moved, answers, delta)[law](sigma)
     else:
         if sigma is not None and Path(law).exists():
             raise refused("--sigma", sigma, "to be left out: a saved law has its own")
@@ -194,11 +197,14 @@ def _check_batch(
         raise refused("--batch", batch, f"to come with --compositions: {expected}")
 
 
-def _builders(sensitivity: float, batch: int) -> Mapping[str, Callable[[float], Noise]]:
+def _builders(
+    sensitivity: float, batch: int, delta: float
+) -> Mapping[str, Callable[[float], Noise]]:
     """How each named law is made from a standard deviation."""
     from leastnoise.designer.cactus import cactus
     from leastnoise.laws import classic
     from leastnoise.laws import sphere as ball
+    from leastnoise.laws.cut_cube import cut_cube
     from leastnoise.solver.staircase import staircase
 
     s = sensitivity
@@ -209,6 +215,7 @@ def _builders(sensitivity: float, batch: int) -> Mapping[str, Callable[[float], 
         "cactus": lambda sigma: cactus(sigma, sensitivity=s),
         "cube": lambda sigma: classic.cube(sigma, batch, sensitivity=s),
         "sphere": lambda sigma: ball.sphere(sigma, batch, sensitivity=s),
+        "cut-cube": lambda sigma: cut_cube(sigma, batch, delta=delta, sensitivity=s),
         "discrete-gaussian": classic.discrete_gaussian,
         "discrete-laplace": classic.discrete_laplace,
         "discrete-staircase": lambda sigma: staircase(sigma, sensitivity=s, domain="integer"),

@@ -121,13 +121,8 @@ def _check_radius(radius: float, changes: str | None, touched: int | None, answe
             raise refused("--radius", radius, f"to stand without {name}, or that without it")
 
 
-def check_fitted(
-    radius: float | None, changes: str | None, domain: str, objective: str = "tight"
-) -> None:
-    """Whole numbers are not fitted to a length, and the Rényi program is for the box alone."""
-    if radius is not None and domain == "integer":
-        expected = "to come with --domain real: rounding to whole numbers moves answers farther"
-        raise refused("--radius", radius, expected)
+def check_fitted(radius: float | None, changes: str | None, objective: str) -> None:
+    """The Rényi program is for the box alone."""
     if objective == "renyi" and (radius is not None or changes == ONE_SIDED):
         beside = "--radius" if radius is not None else "--changes one-sided"
         raise refused("--objective", objective, f"to be tight with {beside}")

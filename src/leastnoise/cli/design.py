@@ -95,7 +95,7 @@ def design(
 
     not_both_on_stdout(out, as_json)
     space = stated_changes(changes, radius, touched, request["batch"])
-    check_fitted(radius, changes, request["domain"], request["objective"])
+    check_fitted(radius, changes, request["objective"])
     space = with_ranges(space, ranges, request["batch"])
     request["constraints"] = request["constraints"] or None
     best = make(**request, changes=space, weights=stated_weights(weights))

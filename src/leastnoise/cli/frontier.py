@@ -12,7 +12,7 @@ from leastnoise.cli.options import NUMBER, json_option, number, plot_option, use
 from leastnoise.cli.output import drawn, print_json, progress_bar
 from leastnoise.cli.printed_tables import print_table
 from leastnoise.text.characters import shown
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted
 
 if TYPE_CHECKING:
     from leastnoise.designer.frontier import FrontierPoint
@@ -65,7 +65,8 @@ def frontier(
     if as_json:
         print_json({**request, "points": [_as_json(one) for one in points], **drawn(plot)})
         return
-    answers = f"{request['compositions']} release(s) of {request['batch']} answer(s)"
+    releases = counted(request["compositions"], "release")
+    answers = f"{releases} of {counted(request['batch'], 'answer')}"
     promise = f"ε = {above(request['epsilon'], 6)} at δ = {above(request['delta'], 6)}"
     click.echo(f"{promise}, {answers}, sensitivity {below(request['sensitivity'], 6)}")
     if held := condition(space.fitted(request["batch"]), request["batch"]):

@@ -15,7 +15,7 @@ from leastnoise.cli.output import DASH, print_json, write_out
 from leastnoise.cli.protected_unit import stated_unit, unit_caution, unit_options
 from leastnoise.cli.spending import charged, existing_ledger, left, less_than_stated, would_cost
 from leastnoise.text.characters import shown
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted
 
 if TYPE_CHECKING:
     from leastnoise.ledger.ledger import Dataset, Preview, Spend
@@ -246,7 +246,7 @@ def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool
         for problem in found.problems:
             click.echo(f"problem  {problem}")
         state = "whole" if found.ok else "NOT WHOLE"
-        click.echo(f"{state}: {found.entries} release(s), head {found.head}")
+        click.echo(f"{state}: {counted(found.entries, 'release')}, head {found.head}")
     if not found.ok:
         raise SystemExit(1)
 

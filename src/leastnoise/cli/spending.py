@@ -11,7 +11,7 @@ import click
 
 from leastnoise.cli.messages import refused
 from leastnoise.cli.options import flag
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted
 
 if TYPE_CHECKING:
     from leastnoise.artefact import Guarantee
@@ -87,7 +87,7 @@ def left(account: Dataset) -> str:
     return (
         f"ledger: {account.name!r} has spent epsilon = {above(account.spent, 6)} of "
         f"{below(account.epsilon, 6)} at delta = {above(account.delta, 6)} in "
-        f"{account.releases} release(s){rest}{_cap_used(account)}"
+        f"{counted(account.releases, 'release')}{rest}{_cap_used(account)}"
     )
 
 

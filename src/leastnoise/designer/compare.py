@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from leastnoise.changes import BOX
+from leastnoise.changes import Euclidean
 from leastnoise.designer.calibrate import least_sigma
 from leastnoise.designer.design import design
 from leastnoise.designer.result import Design
@@ -67,6 +67,8 @@ def _needed(best: Design, domain: Domain) -> dict[str, float | None]:
     has other scales of the answers."""
     if best.factors is not None:
         return {}
+    # a length as sensitivity: the box then holds all changes
+    space = Euclidean(1.0) if isinstance(best.changes, Euclidean) else best.changes
     return {
         name: least_sigma(
             build,
@@ -76,10 +78,8 @@ def _needed(best: Design, domain: Domain) -> dict[str, float | None]:
             delta=best.delta,
             draws=best.compositions * uses,
             start=best.sigma,
-            changes=best.changes if uses == 1 or best.batch == 1 else BOX,
+            changes=best.changes if uses == 1 or best.batch == 1 else best.changes.of_a_part(),
         )
-        for name, build, uses in known_laws(
-            best.sensitivity, best.batch, domain, best.changes, best.delta
-        )
+        for name, build, uses in known_laws(best.reach, best.batch, domain, space, best.delta)
         if name in best.rivals and name != best.origin
     }

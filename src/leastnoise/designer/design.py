@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from leastnoise.accountant.bounds import Bounds
 from leastnoise.accountant.constraints import Limit, held, limits_of
-from leastnoise.changes import Box, Changes, OneSided
+from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.changes import Box, Changes, Euclidean, OneSided
 from leastnoise.cost import Cost
 from leastnoise.designer.capped import fitted_within_limits
 from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
@@ -217,12 +219,11 @@ def _best(request: Request, asked: _Promise, objective: Objective) -> Fitted:
 def _as_design(asked: Request, best: Fitted, promised: _Promise) -> Design:
     """The law judged as it stands, with the lower bound and all that is known of it."""
     request, found, sigma = best.fit.request, best.law, best.sigma / best.fit.spread
-    loss = request.loss(found.noise).compose(request.compositions * found.uses)
-    bounds = loss.epsilon_bounds(request.delta)
+    bounds = _bounds(asked, best)
     optimum = None if found.on_lattice is None else certified(found.on_lattice.optimum)
     lattice = None if optimum is None else discretisation_cost(optimum)
     rivals = sorted(best.needed.items(), key=lambda item: item[1])
-    is_scaled = request.changes != asked.changes or best.fit.spread != 1.0
+    is_scaled = _is_scaled(asked, best)
     return Design(
         noise=found.noise,
         epsilon=bounds.upper,
@@ -250,7 +251,7 @@ def _as_design(asked: Request, best: Fitted, promised: _Promise) -> Design:
         weights=asked.weights,
         factors=best.fit.factors if is_scaled else None,
         judged_for=_told(asked.changes, request.changes, asked.batch) if is_scaled else None,
-        constraints=held(loss, promised.limits),
+        constraints=held(_loss(asked, best), promised.limits),
         mu=promised.mu,
     )
 
@@ -260,6 +261,29 @@ def _status(mu: float | None, asked: Request, found: str | None) -> str:
     if mu is not None and isinstance(asked.changes, Box) and asked.touched == asked.batch:
         return BEST_OF_ITS_CURVE.format(share=spared_share(mu))
     return "A known law is the best found." if found is None else found
+
+
+def _loss(asked: Request, best: Fitted) -> PrivacyLoss:
+    """That of the whole use as it was asked for; a length of changes is not scaled."""
+    request, found = best.fit.request, best.law
+    is_length = isinstance(asked.changes, Euclidean)
+    loss = (asked if is_length else request).loss(found.noise)
+    return loss.compose(request.compositions * found.uses)
+
+
+def _bounds(asked: Request, best: Fitted) -> Bounds:
+    bounds = _loss(asked, best).epsilon_bounds(asked.delta)
+    # a vector of that length moves no two answers by all of it
+    is_length = isinstance(asked.changes, Euclidean)
+    return Bounds(0.0, bounds.upper) if is_length and best.law.uses > 1 else bounds
+
+
+def _is_scaled(asked: Request, best: Fitted) -> bool:
+    """Whether the law is for answers that were divided by something, or judged for other changes
+    than those asked for."""
+    if isinstance(asked.changes, Euclidean):
+        return False
+    return best.fit.request.changes != asked.changes or best.fit.spread != 1.0
 
 
 def _told(asked: Changes, judged: Changes, answers: int) -> Changes:

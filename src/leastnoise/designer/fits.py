@@ -115,7 +115,7 @@ def fits_of(request: Request) -> list[Fit]:
     d, space = request.batch, request.changes
     is_alike = not isinstance(space, OneSided) or space.ranges is None
     if (is_alike and request.weights is None) or isinstance(space, Euclidean):
-        return [Fit(request, (1.0,) * d, 1.0)]
+        return [Fit(request.of_length(), (1.0,) * d, 1.0)]
     alpha = np.array(request.weights or (1.0,) * d)
     plain = replace(request, weights=None, sensitivities=(request.sensitivity,) * d)
     if isinstance(space, OneSided):

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.changes import BOX, Box, Changes, OneSided, checked_changes
+from leastnoise.changes import BOX, Box, Changes, Euclidean, OneSided, checked_changes, farthest
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.errors import (
@@ -192,14 +192,14 @@ class Request:
 
     def loss(self, noise: Noise) -> PrivacyLoss:
         """The loss of one draw of a law: for the whole batch, or for one of its answers."""
-        changes = self.changes if noise.dimension == self.batch else BOX
+        changes = self.changes if noise.dimension == self.batch else self.changes.of_a_part()
         return PrivacyLoss.of(noise, self.sensitivity, changes)
 
     def one_answer(self) -> Request:
         """What one answer of a batch with independent noise asks for: all draws that one person is
         seen in compose."""
         draws = self.compositions * self.touched
-        return replace(self, batch=1, changes=BOX, compositions=draws)
+        return replace(self, batch=1, changes=self.changes.of_a_part(), compositions=draws)
 
     @property
     def is_lifted(self) -> bool:
@@ -220,9 +220,24 @@ class Request:
     @property
     def has_plain_laws(self) -> bool:
         """Whether the box of the sensitivities holds all changes and every law may serve: not where
-        only a length is known, and not of answers that were scaled for one kind of law."""
+        their length may be more than one (`of_length`), and not of answers that were scaled for one
+        kind of law."""
         is_scaled = self.ties is not None or self.parts is not None
-        return not is_scaled and self.changes.ranges_of(self.batch) is not None
+        return not is_scaled and is_in_box(self.changes)
+
+    def of_length(self) -> Request:
+        """The same request with the length of the changes as sensitivity, where a length is all
+        that is known: the box then holds all of them. One answer moves by the whole of it."""
+        if not isinstance(self.changes, Euclidean):
+            return self
+        s = self.reach
+        space = BOX if self.batch == 1 else Euclidean(1.0)
+        return replace(self, sensitivity=s, sensitivities=(s,) * self.batch, changes=space)
+
+    @property
+    def reach(self) -> float:
+        """How far one person moves any one answer at most, in its units."""
+        return reach(self.sensitivity, self.changes, self.domain)
 
     def on_lattice(self, sigma: float, shift: int | None = None) -> LatticeRequest:
         """The request at one sigma in lattice units; `shift` is how many steps a sensitivity has
@@ -279,6 +294,18 @@ class Request:
         _, in_bins = cost.in_steps(budget, self.sensitivity / fine)
         stairs = best_staircase(LatticeBudget(self.batch, fine, cost, in_bins, "real"))
         return aligned_bins(least, (2 * stairs.width - 1) / (2 * fine))
+
+
+def is_in_box(changes: Changes) -> bool:
+    """Whether no answer moves by more than its sensitivity."""
+    return not isinstance(changes, Euclidean) or changes.radius <= 1.0
+
+
+def reach(sensitivity: float, changes: Changes, domain: Domain) -> float:
+    """How far one person moves any one answer at most, in its units; rounded to whole numbers, up,
+    where the answers are."""
+    distance = farthest(sensitivity, changes)
+    return float(math.ceil(distance)) if domain == "integer" else distance
 
 
 @dataclass(frozen=True)

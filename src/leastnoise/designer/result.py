@@ -17,14 +17,14 @@ from leastnoise.artefact.artefact import Artefact, certify
 from leastnoise.artefact.exact import as_drawn
 from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.designer.lattice_law import LatticeLaw
-from leastnoise.designer.request import Objective
+from leastnoise.designer.request import Objective, reach
 from leastnoise.errors import AccountingError, UnsupportedError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.text.html import bars_svg, facts, side_by_side
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted, exact_above
 
 OPTIMISED = "optimised"  # the name of laws of our own
 OPTIMISED_PRODUCT = "optimised product"  # and of those with independent noise on each answer
@@ -209,7 +209,14 @@ class Design:
             return judged
         # ranges of both signs are those of a person who is added or removed
         has_ranges = isinstance(judged, OneSided) and judged.ranges is not None
-        return OneSided(ranges=((-1.0, 1.0),) * noise.dimension) if has_ranges else BOX
+        both_ways = OneSided(ranges=((-1.0, 1.0),) * noise.dimension)
+        return both_ways if has_ranges else judged.of_a_part()
+
+    @property
+    def reach(self) -> float:
+        """How far one person moves any one answer at most, in its units: the largest sensitivity,
+        or where only the length of all changes is known, that length."""
+        return reach(self.sensitivity, self.changes, self.noise.domain)
 
     @property
     def scales(self) -> tuple[float, ...]:
@@ -255,7 +262,7 @@ class Design:
             UnsupportedError: the best law is the sphere, which needs no lattice, or another that is
                 not one of shells.
         """
-        law = lattice_form(self.noise, self.sensitivity)
+        law = lattice_form(self.noise, self.reach)
         if not isinstance(law, LatticeNoise):
             raise UnsupportedError(
                 "The best law here is not one of shells on a lattice: draw from "
@@ -267,11 +274,11 @@ class Design:
         """The design in words and numbers, for people."""
         answers = f"{self.batch} answers at once" if self.batch > 1 else "one answer at a time"
         lines = [
-            f"{self.origin} {self.noise.domain} noise, {answers}, {self.compositions} release(s), "
-            f"sensitivity {below(self.sensitivity, 6)}",
+            f"{self.origin} {self.noise.domain} noise, {answers}, "
+            f"{counted(self.compositions, 'release')}, sensitivity {below(self.sensitivity, 6)}",
             f"  body        {self.reason}",
-            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)} "
-            f"(exact value above {below(self.epsilon_lower, 6)})",
+            f"  guarantee   epsilon = {above(self.epsilon, 6)} at delta = {above(self.delta, 6)}"
+            f"{exact_above(self.epsilon_lower)}",
             *(
                 []
                 if self.changes == BOX
@@ -328,9 +335,10 @@ class Design:
         rows = {
             "noise": f"{self.origin}, {noise.domain}, {draws}",
             "guarantee": f"ε = {above(self.epsilon, 6)} at δ = {above(self.delta, 6)}",
-            "exact ε above": below(self.epsilon_lower, 6),
+            **({"exact ε above": below(self.epsilon_lower, 6)} if self.epsilon_lower > 0.0 else {}),
             **self._spread,
-            "use": f"{self.compositions} release(s) of {self.batch} answer(s), sensitivity {span}",
+            "use": f"{counted(self.compositions, 'release')} of {counted(self.batch, 'answer')}, "
+            f"sensitivity {span}",
         }
         if self.changes != BOX:  # a condition of the guarantee
             rows["condition"] = self.changes.condition(self.batch)
@@ -388,13 +396,13 @@ def _certified(
     design: Design, wider: float, problem: dict[str, Any], rivals: dict[str, float]
 ) -> Artefact:
     """The law as it is drawn, a closed form so much wider, with its guarantee."""
-    delta, s, uses = design.delta, design.sensitivity, design.uses
-    law = lattice_form(design.noise, s, wider)
+    delta, uses = design.delta, design.uses
+    law = lattice_form(design.noise, design.reach, wider)
     return certify(
-        as_drawn(law, delta=delta, sensitivity=s, compositions=uses),
+        as_drawn(law, delta=delta, sensitivity=design.reach, compositions=uses),
         delta=delta,
         compositions=uses,
-        sensitivity=s,
+        sensitivity=design.sensitivity,
         changes=design.changes_of(design.noise),
         rivals=rivals,
         problem=problem,

@@ -8,11 +8,11 @@ from functools import cache
 
 from scipy import optimize
 
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
 from leastnoise.designer.cactus import cactus
-from leastnoise.designer.request import MOST_OF_A_NORM, Request
+from leastnoise.designer.request import MOST_OF_A_NORM, Request, is_in_box
 from leastnoise.designer.result import FoundLaw, Way
 from leastnoise.errors import DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.lattice.bodies.base import Body
@@ -131,12 +131,12 @@ def known_laws(
 ) -> list[KnownLaw]:
     """(name, builder from a standard deviation, draws of one release that one person can influence)
     of every known law; `delta` is that of one release alone, to which the cut cube is fitted."""
-    if changes.ranges_of(batch) is None:
-        return _of_length(sensitivity, batch, domain)
+    if not is_in_box(changes):
+        return _of_length(sensitivity, batch)
     s, single = sensitivity, changes.touched_of(batch)
     kind, is_whole = ("discrete ", True) if domain == "integer" else ("", False)
     line: list[KnownLaw] = [
-        (f"{kind}Gaussian", classic.discrete_gaussian if is_whole else classic.gaussian, single),
+        _gaussian(s, batch, domain, changes),
         (f"{kind}Laplace", classic.discrete_laplace if is_whole else classic.laplace, single),
         (f"{kind}Staircase", lambda sigma: _staircase(sigma, s, domain), single),
         ("Cactus", lambda sigma: _cactus(sigma, s, domain), single),
@@ -151,6 +151,16 @@ def known_laws(
         if batch <= MOST_OF_A_NORM:
             line += _of_a_norm(s, batch, domain, changes)
     return line
+
+
+def _gaussian(s: float, batch: int, domain: Domain, changes: Changes) -> KnownLaw:
+    """Independent normal noise; one draw of it where a length of all changes is what counts."""
+    single = changes.touched_of(batch)
+    if domain == "integer":
+        return "discrete Gaussian", classic.discrete_gaussian, single
+    if batch > 1 and isinstance(changes, Euclidean):
+        return "Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1
+    return "Gaussian", classic.gaussian, single
 
 
 def _cut_cube(s: float, batch: int, domain: Domain, delta: float) -> Callable[[float], Noise]:
@@ -188,15 +198,11 @@ def _one_sided(s: float, batch: int, domain: Domain, changes: Changes) -> list[K
     return found
 
 
-def _of_length(s: float, batch: int, domain: Domain) -> list[KnownLaw]:
-    """Known laws for changes of a bounded length: rounding to whole numbers would add √d to it."""
-    if domain == "integer":
-        return []
-    if batch == 1:
-        return [("Gaussian", classic.gaussian, 1), ("Laplace", classic.laplace, 1)]
+def _of_length(s: float, batch: int) -> list[KnownLaw]:
+    """Known laws for several changes of a bounded length, which may be more than a sensitivity."""
     return [
         ("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1),
-        ("Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1),
+        _gaussian(s, batch, "real", Euclidean(1.0)),
     ]
 
 

@@ -21,10 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastnoise.changes import Box, OneSided
 from leastnoise.designer import moments, tight
 from leastnoise.designer.lattice_law import LatticeLaw
-from leastnoise.designer.request import LatticeRequest, Request
+from leastnoise.designer.request import LatticeRequest, Request, is_in_box
 from leastnoise.designer.result import OPTIMISED, OPTIMISED_PRODUCT, FoundLaw, Way
 from leastnoise.designer.rivals import rivals
 from leastnoise.errors import DesignError, LeastNoiseError
@@ -147,7 +146,7 @@ def _optimised(
             f"Expected sigma={sigma!r} of joint noise to be at least "
             f"{request.smallest_joint:g} sensitivities."
         )
-    if request.parts is not None or not isinstance(request.changes, (Box, OneSided)):
+    if request.parts is not None or not is_in_box(request.changes):
         raise DesignError("Only the sphere and Gaussian noise are fitted to a length of changes.")
     before = None if near is None else near.on_lattice
     asked = request.on_lattice(sigma, None if before is None else before.problem.shift)

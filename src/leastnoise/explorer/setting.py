@@ -109,8 +109,8 @@ class PageSetting:
             "sensitivity": self.sensitivity,
             "domain": self.domain,
             "changes": self.space.kind,
-            "touched": "" if self.touched is None else self.touched,
-            "length": "" if self.length is None else self.length,
+            **({} if self.touched is None else {"touched": self.touched}),
+            **({} if self.length is None else {"length": self.length}),
         }
 
     def request(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class IntendedUse:
         sensitivity if it is not 1."""
         if isinstance(source, Design):
             noise, answers = source.noise, source.compositions * source.batch
-            known: tuple[float, float | None] = (source.sensitivity, source.delta)
+            known: tuple[float, float | None] = (source.reach, source.delta)
         elif isinstance(source, Artefact):
             noise, answers = source.noise, source.guarantee.compositions * source.noise.dimension
             known = (source.guarantee.sensitivity, source.guarantee.delta)

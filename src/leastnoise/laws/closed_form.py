@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise.changes import Changes, length_above
-from leastnoise.errors import UnsupportedError, at_least, positive, real_array
+from leastnoise.changes import Changes
+from leastnoise.errors import UnsupportedError, positive, real_array
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Domain, Noise
 from leastnoise.losses.base import Loss, unproven_below
@@ -52,16 +50,6 @@ class ClosedFormNoise(Noise):
     @classmethod
     def from_description(cls, content: Mapping[str, Any]) -> Self:
         return cls(float.fromhex(content["sigma"]))
-
-
-def farthest(sensitivity: float, changes: Changes) -> float:
-    """How far one person moves the one answer, rounded up."""
-    distance = at_least("sensitivity", sensitivity)
-    if changes.ranges_of(1) is None:
-        return math.nextafter(
-            float(Fraction(distance) * length_above(changes.squared_length(1))), math.inf
-        )
-    return distance
 
 
 def at_farthest(loss: Loss, changes: Changes) -> Loss:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, farthest
 from leastnoise.errors import (
     InvalidParameterError,
     UnsupportedError,
@@ -63,10 +63,6 @@ _CHUNK = 1 << 18  # terms at a time
 _CLOSE = 1e-6  # of C
 _SPARED = 5e-5  # of δ, for what the search does not look at
 _FIELDS = {"body", "batch", "step", "pitch", "scale", "square"}
-_NOT_A_LENGTH = (
-    "This noise hides changes of each answer by its sensitivity, not of all by a length: take "
-    "sphere(sigma, batch)."
-)
 
 
 @dataclass(frozen=True)
@@ -182,8 +178,8 @@ class CutCubeNoise(Noise):
 
     def loss(self, sensitivity: float, changes: Changes = BOX) -> Loss:
         moved = rounded_changes(changes, self.dimension, sensitivity, self._pitch)
-        if moved.ranges is None:
-            raise UnsupportedError(_NOT_A_LENGTH)
+        if moved.ranges is None:  # no answer moves farther than by the whole length
+            return unproven_below(self.loss_at(Fraction(farthest(sensitivity, changes))))
         loss = self._loss(max(max(-low, high) for low, high in moved.ranges))
         # noise in whole numbers reveals less than what is rounded to them
         is_bound = not changes.has_corner(self.dimension) or self.domain == "integer"

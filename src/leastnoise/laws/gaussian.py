@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from leastnoise.changes import BOX, Changes
+from leastnoise.changes import BOX, Changes, farthest
 from leastnoise.cost import Cost
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import probabilities
-from leastnoise.laws.closed_form import ClosedFormNoise, at_farthest, farthest, in_units
+from leastnoise.laws.closed_form import ClosedFormNoise, at_farthest, in_units
 from leastnoise.losses.base import Loss
 from leastnoise.losses.gaussian import gaussian_loss
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import cost as costs
-from leastnoise.changes import BOX, Changes, length_above
+from leastnoise.changes import BOX, Changes, farthest
 from leastnoise.errors import (
     InvalidParameterError,
     UnsupportedError,
@@ -26,7 +26,7 @@ from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice import shells
 from leastnoise.lattice.radial import NORMALISED, Radial, checked_masses, tail_sum
 from leastnoise.lattice.shells import Floats
-from leastnoise.lattice.steps import public_pitch, shift_in_steps
+from leastnoise.lattice.steps import PLACES, exact_step, public_pitch, shift_in_steps
 from leastnoise.laws.base import Domain, answers_of_a_draw
 from leastnoise.laws.by_shells import ShellNoise, check_digits
 from leastnoise.losses.base import Loss, unproven_below
@@ -208,7 +208,9 @@ class LatticeNoise(ShellNoise):
         return loss if changes.has_corner(self.dimension) else unproven_below(loss)
 
     def _loss_of_box(self, sensitivity: float) -> Loss:
-        shift = shift_in_steps(sensitivity, self.step)
+        return self._loss_of_shift(shift_in_steps(sensitivity, self.step))
+
+    def _loss_of_shift(self, shift: int) -> Loss:
         found = self._judged.get(shift)
         if found is None:
             found = lattice_loss(self, shift)
@@ -217,13 +219,18 @@ class LatticeNoise(ShellNoise):
         return found
 
     def _loss_of_length(self, sensitivity: float, changes: Changes) -> Loss:
-        """The loss for changes of a given length: of one answer that is how far it moves."""
-        if self.dimension > 1:
-            raise UnsupportedError(
-                "The cube law is judged for what each answer moves by, not for the length of all "
-                "changes: take sphere(sigma, batch)."
-            )
-        return self.loss_at(length_above(changes.squared_length(1)) * Fraction(sensitivity))
+        """The loss for changes of a given length, by which no answer moves farther: that of the box
+        of this length, which is the same where there is one answer, and else above."""
+        distance = Fraction(farthest(sensitivity, changes))
+        steps = math.ceil(distance / exact_step(self.step))
+        if self.domain == "integer":
+            loss, is_bound = self._loss_of_shift(steps), steps > distance
+        else:
+            pitches = math.ceil(distance / public_pitch(self.step, self.domain))
+            is_whole = pitches == steps * PLACES
+            loss = self._loss_of_shift(steps) if is_whole else self.loss_at(distance)
+            is_bound = False
+        return unproven_below(loss) if is_bound or self.dimension > 1 else loss
 
     @cached_property
     def _judged(self) -> dict[int, Loss]:

@@ -34,6 +34,11 @@ class Loss(Protocol):
         """The largest finite loss; inf where there is none."""
 
     @property
+    def kink(self) -> float | None:
+        """An ε where δ stops falling fast, near which the least ε at a δ mostly is; None where
+        nothing is known of it."""
+
+    @property
     def infinite(self) -> float:
         """The mass of infinite loss, rounded up."""
 
@@ -143,6 +148,10 @@ class ClosedForm(ABC):
     @property
     @abstractmethod
     def largest(self) -> float: ...
+
+    @property
+    def kink(self) -> float | None:
+        return None
 
     @property
     def anchor(self) -> float:

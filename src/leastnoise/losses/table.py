@@ -53,6 +53,7 @@ class TableLoss:
     mass_error: float = MASS_ROUNDING
 
     normal_variance: ClassVar[None] = None
+    kink: ClassVar[None] = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TableLoss):

@@ -31,6 +31,7 @@ class WorstOf:
     chosen_anew: bool = True
 
     normal_variance: ClassVar[None] = None
+    kink: ClassVar[None] = None
     listed: ClassVar[None] = None
 
     @property

@@ -15,7 +15,9 @@ from leastnoise.plots import style
 from leastnoise.text.numbers import below
 
 _BATCHES = (1, 5, 10, 20, 40)
-_FEW_LINES, _ROOM = 7, 0.3  # in a legend; share of the width that a longer one gets
+_FEW_LINES = 7  # in a legend
+_ROOM = 0.05  # share of the width that a longer one gets for each of its lines
+_HANDLE = 3.6  # letters that a line has in the legend: the dashes of a law are told apart by then
 
 
 def sigma_by_epsilon(
@@ -75,10 +77,11 @@ def sigma_by_epsilon(
     ax.set_ylabel("standard deviation of the noise σ\n(units of the answer)")
     if len(lines) > _FEW_LINES:  # the lines fall: a long legend fits before and below them
         low, high = ax.get_xlim()
-        ax.set_xlim(low * (low / high) ** _ROOM, high)
+        ax.set_xlim(low * (low / high) ** (_ROOM * len(lines)), high)
     _plain_logarithms(ax.xaxis)
     _plain_logarithms(ax.yaxis)
-    ax.legend(framealpha=0.9, loc="lower left" if len(lines) > _FEW_LINES else "best")
+    place = "lower left" if len(lines) > _FEW_LINES else "best"
+    ax.legend(framealpha=0.9, loc=place, handlelength=_HANDLE)
     return ax
 
 

@@ -13,7 +13,7 @@ from leastnoise.designer.result import Design
 from leastnoise.errors import InvalidParameterError, positive_integer
 from leastnoise.plots import style
 from leastnoise.plots.drawn_laws import Laws, drawn_laws, releases
-from leastnoise.text.numbers import above
+from leastnoise.text.numbers import above, counted
 
 _DELTAS = tuple(np.logspace(-12.0, -2.0, 41).tolist())
 _MOST_COUNTS = 9
@@ -73,7 +73,7 @@ def privacy_curves(
         ax.plot(epsilons, list(deltas), label=label, **style.line(law.name))
     if marked is not None:
         ax.axhline(marked, color=style.GREY, lw=0.8)
-    after = f"δ(ε) after {style.counted(n, 'release')}"
+    after = f"δ(ε) after {counted(n, 'release')}"
     ax.set(xlabel="ε", ylabel=after, yscale="log", ylim=(min(deltas), max(deltas)))
     ax.set_xlim(0.0, 1.05 * largest or 1.0)  # room for the drop, which would lie on the frame
     title = None if marked is None else f"at δ = {style.power_of_ten(marked)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from leastnoise.designer.frontier import SINGLE, FrontierPoint
 from leastnoise.plots import style
+from leastnoise.text.numbers import counted
 
 _BOUND = "no noise is below"
 _WIDE = 5.0  # inches
@@ -108,7 +109,7 @@ def frontier_sheet(
     """
     sheet = style.Sheet(1, 1, 6.8, 4.4)
     frontier_curve(points, ax=sheet.axes[0])
-    releases = f"{style.counted(compositions, 'release')} of {style.counted(batch, 'answer')}"
+    releases = f"{counted(compositions, 'release')} of {counted(batch, 'answer')}"
     promise = f"ε = {epsilon:g} at δ = {style.power_of_ten(delta)}"
     sheet.axes[0].set_title(f"{promise}, {releases}", wrap=True)
     return sheet

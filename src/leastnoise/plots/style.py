@@ -15,7 +15,7 @@ from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.errors import InvalidParameterError
 from leastnoise.files.writing import write_whole
 from leastnoise.optional import required
-from leastnoise.text.numbers import above, below
+from leastnoise.text.numbers import above, below, counted
 
 SUFFIXES = (".png", ".svg", ".pdf")
 OURS, PUBLISHED = "our design", "published method (Alg. 3)"
@@ -36,8 +36,8 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "correlated Gaussian": ("#0072B2", (1, 1.2), "s"),
     "lifted cube": ("#882255", (5, 1, 1, 1, 1, 1), "P"),
     "range": ("#7B4EA3", (8, 1.5, 1, 1.5), "X"),
-    "count": ("#7B4EA3", (4, 1), "X"),
-    "touched": ("#7B4EA3", (2, 1), "X"),
+    "count": ("#7B4EA3", (4, 1), "*"),
+    "touched": ("#7B4EA3", (2, 1), "h"),
     "blocks": ("#56B4E9", (8, 1.5, 1, 1.5, 1, 1.5), "X"),
     "joint": ("#000000", None, "D"),
 }
@@ -190,11 +190,6 @@ def power_of_ten(value: float) -> str:
     if value != float(f"1e{exponent}"):
         return above(value, 6)
     return "10" + "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(exponent))
-
-
-def counted(n: int, word: str) -> str:
-    """1 release, 2 releases."""
-    return f"{n:,} {word}" + ("" if n == 1 else "s")
 
 
 def use_in_words(compositions: int, batch: int, sensitivity: float) -> str:

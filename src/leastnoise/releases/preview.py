@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leastnoise.releases.estimates.adding_up import noise_after
 from leastnoise.releases.estimates.checks import checks
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
 from leastnoise.releases.estimates.reconstructed import numbers
-from leastnoise.releases.estimates.trials import noise_on, worth
+from leastnoise.releases.estimates.trials import Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
@@ -39,11 +40,13 @@ class Outlook:
 def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     """The error that noise alone puts on every statistic, the same in each group, and check."""
     trials, ratios = estimators(made)
+    after = noise_after(plan, made)
     found = []
     for statistic, used in entries_of(plan, made):
         named = (statistic.name, statistic.kind, len(used))
         if statistic.kind not in RATIOS:
-            noise = plain_noise(statistic, used[0], made, trials)
+            noise = after.get(used[0][0]) if len(used[0]) == 1 else None
+            noise = noise or _largest(statistic, used, made, trials)
             apart = _separately(made, statistic, used[0])
             found.append(Outlook(*named, *noise, of_sum=False, separate_std=apart))
             continue
@@ -59,8 +62,17 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
             found.append(Outlook(*named, std, half_width, of_sum=False, n=n))
     for check in checks(plan, made):
         name = f"{check.statistic}: {check.group}"
-        found.append(Outlook(name, check.kind, 1, *noise_on(made, check.entry), of_sum=False))
+        noise = after.get(check.entry) or noise_on(made, check.entry)
+        found.append(Outlook(name, check.kind, 1, *noise, of_sum=False))
     return tuple(found)
+
+
+def _largest(
+    statistic: Statistic, used: Sequence[Sequence[int]], made: Mechanism, trials: Trials
+) -> tuple[float, float]:
+    """The noise of a statistic, the largest of its groups, which differ in a hierarchy only."""
+    alike = dict(zip(trials.patterns(used), used, strict=True))
+    return max(plain_noise(statistic, one, made, trials) for one in alike.values())
 
 
 def _separately(made: Mechanism, statistic: Statistic, used: Sequence[int]) -> float | None:

@@ -39,6 +39,7 @@ from leastnoise.releases.data.scans import parted, scans
 from leastnoise.releases.data.sealed_scan import SealedTable
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.estimates import estimate
+from leastnoise.releases.estimates.adding_up import added_up
 from leastnoise.releases.estimates.postprocessing import processed
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.shares import with_hidden
@@ -169,7 +170,7 @@ def carry_out(
         opened.close()
     told("adding noise", 0.0)
     noisy = _noisy(made, counts, added)
-    found = estimate.rows(plan, made, noisy)
+    found = added_up(plan, made, estimate.rows(plan, made, noisy))
     agreeing = estimate.agreeing(plan, made, noisy)
     return with_hidden(plan, processed(plan, found, agreeing)), opened.engine
 

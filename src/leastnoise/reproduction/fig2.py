@@ -18,6 +18,7 @@ from leastnoise.reproduction.sweep import DEFAULT, Options
 from leastnoise.solver.problem import renyi_problem
 from leastnoise.solver.renyi import solve
 from leastnoise.solver.staircase import staircase
+from leastnoise.text.numbers import counted
 
 TAIL_RATIO = 0.9999
 _SETTING = ("sigma", "compositions", "delta", "order", "step", "last", "digits")
@@ -134,7 +135,7 @@ def draw(record: Record, path: Path) -> None:
                 axes.plot(panel["x"], density, label=text, **look)
         top, bottom = sheet.axes[column], sheet.axes[2 + column]
         at = PANELS[name]
-        n = style.counted(int(at["compositions"]), "composition")
+        n = counted(int(at["compositions"]), "composition")
         setting = f"σ = {at['sigma']:g}, {n}, δ = {style.power_of_ten(at['delta'])}"
         distance = f"total variation from {name}: {panel['distance']:.4f}"
         top.set(title=f"{setting}\n{distance}", ylabel="density (1/s)")

@@ -67,6 +67,17 @@ def with_uncertainty(value: float, half_width: float, *, whole: bool = False) ->
     return " ± ".join(uncertain(value, half_width, whole=whole))
 
 
+def counted(n: int, word: str) -> str:
+    """1 release, 2 releases."""
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
+def exact_above(lower: float) -> str:
+    """What is known from below of a number that is stated from above, to be put behind it; nothing
+    where that is nothing."""
+    return f" (exact value above {below(lower, 6)})" if lower > 0.0 else ""
+
+
 def rounded(value: float, digits: int) -> float:
     """The number nearest to `value` of so many significant digits; one that is not
     finite as it is."""

@@ -31,13 +31,18 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
     if plan.person is not None:
         _check_person(plan.person, types[plan.person])
     for statistic in plan.statistics:
-        for key in statistic.group_by:
-            if key.column in plan.derive:
-                _check_derived_key(key, plan.kinds[key.column])
-            else:
-                _check_key(key, types[key.column])
+        _check_keys(plan, statistic.group_by, types)
         if statistic.column is not None:
             _check_values(plan, statistic.column, types)
+
+
+def _check_keys(plan: Plan, group_by: Sequence[Key], types: dict[str, Any]) -> None:
+    """A PlanError where a declared key could never be found in its column."""
+    for key in (one.own for wanted in group_by for one in wanted.path):
+        if key.column in plan.derive:
+            _check_derived_key(key, plan.kinds[key.column])
+        else:
+            _check_key(key, types[key.column])
 
 
 def _check_values(plan: Plan, name: str, types: dict[str, Any]) -> None:

@@ -7,13 +7,19 @@ from typing import Any
 from leastnoise.releases.data import calendar
 from leastnoise.releases.data import expressions as sql
 from leastnoise.releases.data.table import Table
-from leastnoise.releases.plan.keys import BLANKS, LARGEST_WHOLE, Key
+from leastnoise.releases.plan.keys import BETWEEN, BLANKS, LARGEST_WHOLE, Key
 
 _AT_THE_ENDS = f"^[{BLANKS}]+|[{BLANKS}]+$"
 
 
 def key_label(ibis: Any, table: Table, key: Key) -> Any:
     """The label of the row's key as it is compared; null where no declared key matches."""
+    if key.within is not None:
+        above, own = (key_label(ibis, table, one) for one in (key.within, key.own))
+        words = sql.text(ibis, table, label_within(ibis, table, above, own))
+        is_declared = sql.one_of(ibis, table, words, key.labels)
+        declared = ibis.cases((is_declared, words), else_=ibis.null("string"))
+        return sql.comparable(ibis, table, declared)
     column = table.expression[key.column]
     kind = column.type()
     if key.is_binned:
@@ -29,6 +35,12 @@ def key_label(ibis: Any, table: Table, key: Key) -> Any:
     else:
         cases = _number_cases(ibis, key.numbers, column.cast("float64"))
     return sql.comparable(ibis, table, ibis.cases(*cases, else_=ibis.null("string")))
+
+
+def label_within(ibis: Any, table: Table, above: Any, own: Any) -> Any:
+    """The label of a key that is within another one; null where either is."""
+    words = sql.text(ibis, table, above) + BETWEEN + sql.text(ibis, table, own)
+    return sql.comparable(ibis, table, words)
 
 
 def _bins(ibis: Any, table: Table, key: Key) -> list[tuple[Any, Any]]:

@@ -7,10 +7,11 @@ import operator
 from functools import reduce
 from typing import Any
 
+from leastnoise.errors import PlanError
 from leastnoise.optional import required as extra
 from leastnoise.releases.data import expressions as sql
 from leastnoise.releases.data.formulas import holds
-from leastnoise.releases.data.labels import key_label
+from leastnoise.releases.data.labels import key_label, label_within
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -21,7 +22,8 @@ from leastnoise.releases.noise.sensitivity import (
     leaves_out,
     turn,
 )
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.noise.spreads import one_view, view_keys, view_values
+from leastnoise.releases.plan.keys import Key, above_in
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Values
 
@@ -32,6 +34,8 @@ _NEVER = "z"  # after every digit of a digest
 def query(plan: Plan, table: Table, block: Block) -> Any:
     """The aggregate of one block."""
     build = _checks_query if is_checks(block) else _bounded_query
+    if block.marginal is not None and block.marginal.in_view:
+        build = _view_query
     return build(plan, table, block)
 
 
@@ -58,6 +62,109 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
 
 
+def _view_query(plan: Plan, table: Table, block: Block) -> Any:
+    """The aggregate of a marginal of the one view, whose rows are chosen before anything of the
+    marginal is looked at, so that every marginal is of the same rows."""
+    ibis = extra("ibis", "tables")
+    view, keys, values = _one_view(ibis, plan, table)
+    for key in dict.fromkeys((*plan.complete_keys, *_within(block))):
+        # Rows that count nowhere, or are not in this table.
+        view = view.filter(view[keys[key] + "_known"] == 1)
+    named = {
+        name: view[keys[key]] for name, key in zip(_key_names(block), block.group_by, strict=True)
+    }
+    named |= {f"ln_place{i}": view[values[one]] for i, one in enumerate(places_of(block))}
+    view = view.select(ln_person=view.ln_person, ln_one=view.ln_one, **named)
+    wanted = _sums(table, block, view)
+    if not block.group_by:
+        return view.aggregate(**wanted)
+    return view.group_by(_key_names(block)).aggregate(**wanted)
+
+
+def _within(block: Block) -> tuple[Key, ...]:
+    return () if block.marginal is None else block.marginal.within
+
+
+def _one_view(ibis: Any, plan: Plan, table: Table) -> tuple[Any, dict[Key, str], dict[Values, str]]:
+    """The rows that the one view keeps, and the names of its columns.
+
+    1. The first rows of each person in each cell of all keys, other keys among them, where that can
+       be fewer than a person may have.
+    2. The first rows of each person: of complete keys before those that count nowhere, with fewer
+       undeclared keys before those with more, and else by digest.
+    """
+    bounds = one_view(plan)
+    if bounds is None:
+        raise PlanError("The groupings of this plan have views of their own.")
+    keys = {key: f"ln_fine{i}" for i, key in enumerate(view_keys(plan))}
+    values = {one: f"ln_at{i}" for i, one in enumerate(view_values(plan))}
+    view = _rows_of_view(ibis, plan, table, keys, values)
+    names, cells = list(values.values()), list(keys.values())
+    if bounds.rows_in_cell < bounds.rows:
+        order = [view.ln_digest, *_or_nothing(ibis, view, names)]
+        window = ibis.window(group_by=["ln_person", *cells], order_by=order)
+        view = view.mutate(ln_number=ibis.row_number().over(window))
+        view = view.filter(view.ln_number < bounds.rows_in_cell)
+    lost = [-view[keys[key] + "_known"] for key in plan.complete_keys]
+    seen = [-view[name + "_known"] for name in cells]
+    first = [reduce(operator.add, some) for some in (lost, seen) if some]
+    # The keys and places themselves come last: rows that are alike in all are interchangeable.
+    others = [*(view[name] for name in cells), *_or_nothing(ibis, view, names)]
+    window = ibis.window(group_by="ln_person", order_by=[*first, view.ln_digest, *others])
+    view = view.mutate(ln_turn=ibis.row_number().over(window))
+    return view.filter(view.ln_turn < bounds.rows), keys, values
+
+
+def _rows_of_view(
+    ibis: Any, plan: Plan, table: Table, keys: dict[Key, str], values: dict[Values, str]
+) -> Any:
+    """All rows of persons, with their keys, whether these are declared, places and digest."""
+    columns = {name: key_label(ibis, table, key) for key, name in keys.items()}
+    columns |= {name: sql.place(ibis, table, one) for one, name in values.items()}
+    columns |= sql.person_column(ibis, plan, table)
+    one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
+    view = table.expression.select(ln_one=one, **columns)
+    view = view.filter(view.ln_person.notnull())
+    known = {name + "_known": view[name].notnull().ifelse(one, zero) for name in keys.values()}
+    labels = {
+        name: ibis.coalesce(view[name], sql.comparable(ibis, table, ibis.literal(key.other)))
+        for key, name in keys.items()
+    }
+    view = view.mutate(**known, **labels)
+    words = _row_words(ibis, plan, table, view, keys, values)
+    return view.mutate(ln_digest=sql.digest(ibis, words))
+
+
+def _or_nothing(ibis: Any, view: Any, names: list[str]) -> list[Any]:
+    nothing = ibis.literal(-1, type="int64")
+    return [ibis.coalesce(view[name], nothing) for name in names]
+
+
+def _row_words(
+    ibis: Any,
+    plan: Plan,
+    table: Table,
+    view: Any,
+    keys: dict[Key, str],
+    values: dict[Values, str],
+) -> Any:
+    """What the digest of a row of the one view is of: person, keys and places."""
+    words = sql.salted(ibis, plan, _person_words(ibis, table, view))
+    for name in keys.values():
+        words = words + "|" + sql.escaped(sql.text(ibis, table, view[name]))
+    for name in values.values():
+        words = words + "|" + ibis.coalesce(view[name].cast("string"), ibis.literal("-"))
+    return words
+
+
+def _person_words(ibis: Any, table: Table, view: Any) -> Any:
+    """The id of a person as it stands in digests."""
+    person = sql.text(ibis, table, view.ln_person)
+    # Numbers need no escaping, and it takes time: 10 million ids a second or two.
+    plain = view.ln_person.type().is_integer() or view.ln_person.type().is_uuid()
+    return person if plain else sql.escaped(person)
+
+
 def places_of(block: Block) -> list[Values]:
     """The columns of numbers that a block sums, each once."""
     values = (answer.values for answer in block.answers)
@@ -71,8 +178,12 @@ def _key_names(block: Block) -> list[str]:
 def _labelled(block: Block) -> tuple[Key, ...]:
     """The keys whose labels a view needs: those of the grouping, and of a table those that say
     whether a row is in it."""
-    beyond = () if block.marginal is None else block.marginal.within
-    return tuple(dict.fromkeys((*block.group_by, *beyond)))
+    about = block.marginal
+    if about is None:
+        return block.group_by
+    every = (*about.hidden, *about.within)
+    above = [one for key in block.group_by for one in key.path[:-1] if one in every]
+    return tuple(dict.fromkeys((*block.group_by, *above, *about.within)))
 
 
 def _of_complete_keys(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
@@ -94,10 +205,19 @@ def _of_table(ibis: Any, table: Table, block: Block, view: Any) -> Any:
     about = block.marginal
     if about is None:
         return view
-    keys = {
-        name: ibis.coalesce(labels[key], sql.comparable(ibis, table, ibis.literal(key.other)))
-        for name, key in zip(_key_names(block), block.group_by, strict=True)
-    }
+    every = (*about.hidden, *about.within)
+
+    def full(key: Key) -> Any:
+        """The label, or that of the hidden key: of the keys that this one is within, its own."""
+        above = above_in(key, every)
+        other = sql.comparable(ibis, table, ibis.literal(key.other))
+        if above is not None:
+            own = sql.comparable(ibis, table, ibis.literal(key.own.other))
+            other = label_within(ibis, table, full(above), own)
+        return ibis.coalesce(labels[key], other)
+
+    names = zip(_key_names(block), block.group_by, strict=True)
+    keys = {name: full(key) for name, key in names}
     one, zero = (ibis.literal(number, type="int64") for number in (1, 0))
     lacking = [labels[key].isnull() for key in about.within]
     flag = reduce(operator.or_, lacking).ifelse(one, zero) if lacking else zero
@@ -127,10 +247,7 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any) -> An
     """
     limit = contribution_bounds(plan, block.group_by)
     keys = _key_names(block)
-    person = sql.text(ibis, table, view.ln_person)
-    # Numbers need no escaping, and it takes time: 10 million ids a second or two.
-    plain = view.ln_person.type().is_integer() or view.ln_person.type().is_uuid()
-    start = sql.salted(ibis, plan, person if plain else sql.escaped(person))
+    start = sql.salted(ibis, plan, _person_words(ibis, table, view))
     for name in keys:
         start = start + "|" + sql.escaped(sql.text(ibis, table, view[name]))
     if keys:
@@ -232,19 +349,21 @@ def _flags(ibis: Any, plan: Plan, table: Table, block: Block) -> dict[str, Any]:
     """Of each row: whether a check applies, or the group that its person's rows are counted in."""
     columns = {}
     for i, answer in enumerate(block.answers):
-        has = None if answer.where is None else holds(ibis, plan, table, answer.where)
+        where = answer.where
+        has = ibis.literal(True) if where is None else holds(ibis, plan, table, where)
         if answer.measure == "unreadable":
             columns[f"ln_bad{i}"] = sql.unreadable(ibis, table, answer.column)
         elif answer.measure == "other keys":
             labels = (key_label(ibis, table, key) for key in answer.group_by)
             other = reduce(operator.or_, [label.isnull() for label in labels])
-            columns[f"ln_bad{i}"] = other if has is None else other & has
+            columns[f"ln_bad{i}"] = other & has
         elif answer.values is not None:
             columns[f"ln_bad{i}"] = sql.beyond(ibis, table, answer.values)
         elif answer.group_by:
-            group = _group_text(ibis, table, answer.group_by)
-            columns[f"ln_group{i}"] = group if has is None else has.ifelse(group, ibis.null())
-        elif has is not None:
+            text = _cell_text if answer.in_view else _group_text
+            group = text(ibis, table, answer.group_by)
+            columns[f"ln_group{i}"] = has.ifelse(group, ibis.null(group.type()))
+        elif where is not None:
             columns[f"ln_has{i}"] = has.ifelse(1, 0)
     return columns
 
@@ -257,7 +376,7 @@ def _by_person(ibis: Any, plan: Plan, table: Table, block: Block) -> Any:
     beside = {}
     for i, answer in enumerate(block.answers):
         is_grouping = answer.group_by and answer.measure == "left out"
-        if is_grouping and leaves_out(plan, answer.group_by)[1]:
+        if is_grouping and (answer.in_view or leaves_out(plan, answer.group_by)[1]):
             in_group = ibis.window(group_by=["ln_person", f"ln_group{i}"])
             beside[f"ln_beside{i}"] = view.count().over(in_group)
     view = view.mutate(**beside) if beside else view
@@ -293,6 +412,9 @@ def _has(plan: Plan, view: Any, i: int, answer: Answer) -> Any:
     if not answer.group_by:
         rows = view.count() if answer.where is None else view[f"ln_has{i}"].sum()
         return rows > contribution_bounds(plan, ()).rows
+    if answer.in_view:
+        bounds = one_view(plan)
+        return (view[f"ln_beside{i}"] > (1 if bounds is None else bounds.rows_in_cell)).any()
     group, limit = view[f"ln_group{i}"], contribution_bounds(plan, answer.group_by)
     many, long = leaves_out(plan, answer.group_by)
     found = [group.nunique() > limit.groups] if many else []
@@ -305,6 +427,16 @@ def _group_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
     """The declared group of a row as one text; null where it is in none."""
     words = [sql.escaped(sql.text(ibis, table, key_label(ibis, table, key))) for key in group_by]
     joined = reduce(lambda before, word: before + "|" + word, words)
+    return sql.comparable(ibis, table, joined)
+
+
+def _cell_text(ibis: Any, table: Table, group_by: tuple[Key, ...]) -> Any:
+    """The cell of a row in the table of these keys as one text, other keys among them."""
+    labels = [
+        ibis.coalesce(sql.text(ibis, table, key_label(ibis, table, key)), ibis.literal(key.other))
+        for key in group_by
+    ]
+    joined = reduce(lambda before, word: before + "|" + word, map(sql.escaped, labels))
     return sql.comparable(ibis, table, joined)
 
 

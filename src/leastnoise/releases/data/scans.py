@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from leastnoise.releases.data.counts import Counts
 from leastnoise.releases.noise.sensitivity import Block
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, label_above
 from leastnoise.releases.tables.strategy import MOST_CELLS
 
 
@@ -44,16 +44,21 @@ def _joined(found: Sequence[Scan], block: Block) -> tuple[int, Block] | None:
     for at, scan in enumerate(found):
         if block.marginal is None or scan.block.marginal != block.marginal:
             continue
-        keys = tuple(dict.fromkeys((*scan.block.group_by, *block.group_by)))
+        keys = _finest((*scan.block.group_by, *block.group_by))
         if math.prod(_size(block, key) for key in keys) <= MOST_CELLS:
             holder = block if scan.block.other is None else scan.block
             return at, replace(holder, group_by=keys)
     return None
 
 
+def _finest(keys: Sequence[Key]) -> tuple[Key, ...]:
+    """Each column once, and none whose keys another one's are within: those tell both."""
+    told = {above for key in keys for above in key.path[:-1]}
+    return tuple(key for key in dict.fromkeys(keys) if key not in told)
+
+
 def _size(block: Block, key: Key) -> int:
-    is_hidden = block.marginal is not None and key in block.marginal.hidden
-    return len(key.labels) + is_hidden
+    return len(key.labels) if block.marginal is None else len(block.marginal.labels(key))
 
 
 def parted(scan: Scan, blocks: Sequence[Block], counts: Counts) -> list[Counts]:
@@ -64,13 +69,21 @@ def parted(scan: Scan, blocks: Sequence[Block], counts: Counts) -> list[Counts]:
 
 
 def _added_up(finest: Block, block: Block, counts: Counts) -> Counts:
-    places = [finest.group_by.index(key) for key in block.group_by]
+    coarse = [_coarser(finest, key) for key in block.group_by]
     totals = {group: [0] * len(block.answers) for group in block.groups}
     for group in finest.groups:
-        total = totals[tuple(group[place] for place in places)]
+        total = totals[tuple(labels[group[place]] for place, labels in coarse)]
         for a, value in enumerate(counts[group]):
             total[a] += value
     found: Counts = {group: tuple(total) for group, total in totals.items()}
     if block.other is not None:
         found[block.cells[-1]] = counts[finest.cells[-1]]
     return found
+
+
+def _coarser(finest: Block, key: Key) -> tuple[int, dict[str, str]]:
+    """Where the keys of a column are told in a finer block, and the label there is for each."""
+    place = next(i for i, one in enumerate(finest.group_by) if key in one.path)
+    told, about = finest.group_by[place], finest.marginal
+    labels = told.labels if about is None else about.labels(told)
+    return place, {label: label if told == key else label_above(label, key) for label in labels}

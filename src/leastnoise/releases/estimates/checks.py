@@ -15,7 +15,7 @@ from leastnoise.releases.noise.sensitivity import (
     leaves_out,
 )
 from leastnoise.releases.plan.formula import shortened, written
-from leastnoise.releases.plan.keys import OTHER, Key
+from leastnoise.releases.plan.keys import OTHER, Key, hidden_shown
 from leastnoise.releases.plan.plan import Plan
 
 COUNTED = {
@@ -52,9 +52,28 @@ def checks(plan: Plan, made: Mechanism) -> list[NamedCheck]:
             of = replace(answer, group_by=_outside(block))
             found.append(_other_keys(i, _cell_name(plan, block, answer), of, found))
     for t, column, place in numbers(made).hidden():
-        of = Answer("rows", group_by=(made.tables[t].keys[column],))
-        found.append(_other_keys(place, "rows with other keys", of, found))
+        key = made.tables[t].keys[column]
+        shown = _hidden_shown(made, t, column, place)
+        if len(shown) == 1:
+            of = Answer("rows", group_by=(key,))
+            found.append(_other_keys(place, "rows with other keys", of, found))
+            continue
+        # A part of those with other keys, so no number that a total tells: persons, who are rows.
+        of = Answer("persons", group_by=(key,), column=", ".join(title for _, title in shown[:-1]))
+        named = ", ".join([*(f"{name} = {title}" for name, title in shown[:-1]), key.column])
+        found.append(
+            NamedCheck(place, "rows with other keys", "other keys", named, of, tuple(shown))
+        )
     return found
+
+
+def _hidden_shown(made: Mechanism, t: int, column: int, place: int) -> tuple[tuple[str, str], ...]:
+    """A hidden cell as its columns with what is shown there."""
+    table, of_tables = made.tables[t], numbers(made)
+    key = table.keys[column]
+    (cell,) = of_tables.of(place)[1]
+    listed = hidden_shown(key, table.about.hidden, table.about.within)
+    return listed[cell - len(key.labels)]
 
 
 def _outside(block: Block) -> tuple[Key, ...]:
@@ -106,6 +125,8 @@ def _too_much(plan: Plan, answer: Answer) -> str:
     limit = contribution_bounds(plan, answer.group_by)
     if not answer.group_by:
         return _more_than(limit.rows, "row")
+    if answer.in_view:
+        return f"{_more_than(int(plan.rows_per_group or 1), 'row')} in a cell of {_columns(answer)}"
     many, long = leaves_out(plan, answer.group_by)
     groups = f"{_more_than(limit.groups, 'group')} of {_columns(answer)}"
     rows = _more_than(limit.rows_in_group, "row")

@@ -20,7 +20,7 @@ from leastnoise.releases.estimates.checks import NamedCheck, checks
 from leastnoise.releases.estimates.ratios import Ratios, centre
 from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
-from leastnoise.releases.estimates.trials import CONFIDENCE, Trials, noise_on
+from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import answers_in, is_checks
 from leastnoise.releases.plan.keys import group_keys, group_titles
@@ -64,15 +64,15 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedR
     """The statistics from the noisy answers, one for each entry of the mechanism and in its own
     units, and the checks."""
     trials, ratios = estimators(made)
-    noisy = numbers(made).values(noisy)
+    measured, noisy = noisy, numbers(made).values(noisy)
     found: list[ReleasedRow] = []
     for statistic, used in entries_of(plan, made):
         values = [[noisy[i] for i in entries] for entries in used]
         if statistic.kind in RATIOS:
             found += _ratio_rows(statistic, used, values, ratios)
         else:
-            noise = plain_noise(statistic, used[0], made, trials)  # the same in every group
-            found += _plain_rows(statistic, values, noise)
+            exact = _exact_sums(statistic, used, made, measured)
+            found += _plain_rows(statistic, used, exact or values, made, trials)
     return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
 
 
@@ -97,13 +97,33 @@ def agreeing(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> dict[int, f
     return {i: numbered[place] for i, place in enumerate(places) if place in numbered}
 
 
+def _exact_sums(
+    statistic: Statistic, used: Sequence[Sequence[int]], made: Mechanism, noisy: Sequence[float]
+) -> list[list[float]] | None:
+    """Sums S + c·n of a table whose own sums are exact; None where they are no such sums."""
+    is_of_table = len(used[0]) == 2 and min(used[0]) >= len(made.entries)
+    if not is_of_table:
+        return None
+    pairs = [(first, second) for first, second in used]
+    found = numbers(made).sums(noisy, pairs, centre(statistic))
+    return None if found is None else [[value] for value in found]
+
+
 def _plain_rows(
-    statistic: Statistic, values: Sequence[Sequence[float]], noise: tuple[float, float]
+    statistic: Statistic,
+    used: Sequence[Sequence[int]],
+    values: Sequence[Sequence[float]],
+    made: Mechanism,
+    trials: Trials,
 ) -> Iterator[ReleasedRow]:
     titles, keys = group_titles(statistic.group_by), group_keys(statistic.group_by)
-    for title, key, (first, *rest) in zip(titles, keys, values, strict=True):
+    noise: dict[Pattern, tuple[float, float]] = {}  # the same in every group, or in those alike
+    listed = zip(titles, keys, used, values, trials.patterns(used), strict=True)
+    for title, key, entries, (first, *rest), pattern in listed:
         value = first + centre(statistic) * rest[0] if rest else first
-        yield ReleasedRow(statistic.name, statistic.kind, title, value, *noise, keys=key)
+        if pattern not in noise:
+            noise[pattern] = plain_noise(statistic, entries, made, trials)
+        yield ReleasedRow(statistic.name, statistic.kind, title, value, *noise[pattern], keys=key)
 
 
 def _ratio_rows(

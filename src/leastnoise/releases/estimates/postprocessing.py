@@ -25,7 +25,10 @@ def processed(
     if not plan.postprocess:
         return tuple(found)
     together = of_tables or {}
-    has_totals = "totals" in plan.postprocess and of_tables is None  # else they agree as they are
+    if plan.one_row_per_person and of_tables is None:
+        together = _kept_sums(plan, found)
+    # Where one row is one person counts add up as they are.
+    has_totals = "totals" in plan.postprocess and not plan.one_row_per_person
     agreeing = _agreeing(plan, found) if has_totals else {}
     kinds = {statistic.name: statistic for statistic in plan.statistics}
     changed = []
@@ -38,6 +41,29 @@ def processed(
             may_be_negative = row.kind not in CHECKS and not _never_negative(kinds[row.statistic])
             changed.append(_alone(plan, row, agreeing.get(i, row), may_be_negative))
     return tuple(changed)
+
+
+def _kept_sums(plan: Plan, found: Sequence[ReleasedRow]) -> dict[int, float]:
+    """Counts that add up, by their places, and still do where none is below zero, or all are
+    whole."""
+    if set(plan.postprocess) <= {"totals"}:
+        return {}
+    tops, groupings = _parts(plan, found)
+    if not tops or not groupings:
+        return {}
+    solved = agreed(
+        found[tops[0]].number,
+        found[tops[0]].noise_std,
+        [np.array([found[i].number for i in one.cells]) for one in groupings],
+        [np.array([found[i].noise_std for i in one.cells]) for one in groupings],
+        non_negative="non-negative" in plan.postprocess,
+        integer="integer" in plan.postprocess,
+    )
+    result = dict.fromkeys(tops, solved.total)
+    for one, values in zip(groupings, solved.cells, strict=True):
+        for cell, value in enumerate(values):
+            result |= dict.fromkeys(one.showing(cell), float(value))
+    return result
 
 
 def _of_table(plan: Plan, row: ReleasedRow, value: float) -> ReleasedRow:
@@ -140,8 +166,16 @@ def _parts(plan: Plan, found: Sequence[ReleasedRow]) -> tuple[list[int], list[_G
         if statistic.where:
             continue
         by, places = statistic.group_by, of.get(statistic.name, [])
-        if statistic.kind in ("count", "histogram") and by:
+        if statistic.kind in ("count", "histogram") and by in others and _adds_up(plan, by):
             groupings.setdefault(by, _Grouping(others[by], [])).statistics.append(places)
-        elif statistic.kind == "count":
+        elif statistic.kind == "count" and not by:
             tops.append(places[0])
     return tops, list(groupings.values())
+
+
+def _adds_up(plan: Plan, group_by: tuple[Key, ...]) -> bool:
+    """Whether a grouping with its other keys is all rows: not where rows with those count nowhere
+    else."""
+    return bool(group_by) and not (
+        plan.one_row_per_person and any(key.complete for key in group_by)
+    )

@@ -3,7 +3,8 @@
 A number of a table is no entry of the mechanism but a linear form in many: it has a place after the
 entries, and whatever asks for the noise of an entry may ask for that of a number by its place. Each
 cell of a published marginal has the same error, whose law is known exactly: classes of measured
-cells with the same weight (`tables.reconstruction`), and the law of their draws.
+cells with the same weight (`tables.reconstruction`), and the law of their draws. In a hierarchy
+that holds for the cells of nodes that are alike (`tables.hierarchies`).
 
 Means and variances move with several answers of one cell, whose noise may be drawn jointly. How
 they move is tried: each class is drawn again as often as it has cells, or, where these are more
@@ -15,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,34 @@ from leastnoise.laws.base import Noise
 from leastnoise.releases.noise.margins import Grouping, MarginTable
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import Answer
-from leastnoise.releases.plan.keys import Key
-from leastnoise.releases.tables.columns import Marginal, cells
-from leastnoise.releases.tables.integers import fitted_table, marginal_of, rounded
-from leastnoise.releases.tables.intervals import ErrorPart, SymmetricLaw, half_width
+from leastnoise.releases.plan.keys import Key, above_in
+from leastnoise.releases.tables.columns import Marginal, cells, without
+from leastnoise.releases.tables.exact_sums import grid_of, sums_of, with_exact_sums
+from leastnoise.releases.tables.hierarchies import (
+    NestedMeasurement,
+    finest,
+    nested_covariances,
+    nested_estimate,
+    nested_response,
+    nested_variances,
+    summed,
+)
+from leastnoise.releases.tables.integers import (
+    fitted_hierarchy,
+    fitted_table,
+    marginal_of,
+    rounded,
+    rounded_hierarchy,
+)
+from leastnoise.releases.tables.intervals import (
+    MOST_PLACES,
+    ErrorPart,
+    SymmetricLaw,
+    half_width,
+)
 from leastnoise.releases.tables.reconstruction import (
     Measurement,
+    Share,
     covariance,
     reconstructed,
     response,
@@ -58,12 +81,19 @@ class NumberMarginal:
     count: int
 
 
+Measured = Measurement | NestedMeasurement
+NumberClass = tuple[int, int]  # where the numbers of a marginal start, and the class of their node
+
+
 class Numbers:
     """The numbers of a mechanism's tables, by their places after its entries."""
 
     def __init__(self, made: Mechanism) -> None:
         self._made = made
-        self._widths: dict[tuple[int, Answer, Marginal], float] = {}
+        self._known: dict[tuple[int, Answer], Measured] = {}
+        self._stds: dict[NumberClass, float] = {}
+        self._widths: dict[NumberClass, float] = {}
+        self._parts: dict[NumberClass, list[Share]] = {}
         self._listed: dict[tuple[int, Answer, Marginal], NumberMarginal] = {}
         start = len(made.entries)
         for t, table in enumerate(made.tables):
@@ -73,18 +103,27 @@ class Numbers:
                     one = NumberMarginal(t, answer, marginal, start, count)
                     self._listed[t, answer, marginal] = one
                     start += count
-
-    @cached_property
-    def _starts(self) -> Floats:
-        return np.array([one.start for one in self._listed.values()])
+        self.has_hierarchy = any(table.hierarchy is not None for table in made.tables)
+        self._marginals = list(self._listed.values())
+        self._starts = np.array([one.start for one in self._marginals])
 
     def of(self, place: int) -> tuple[NumberMarginal, tuple[int, ...]]:
         """The marginal of a number, and its cell there."""
-        at = int(np.searchsorted(self._starts, place, side="right")) - 1
-        one = list(self._listed.values())[at]
+        one = self._marginals[int(np.searchsorted(self._starts, place, side="right")) - 1]
         sizes = [self._made.tables[one.table].sizes[j] for j in one.marginal]
         cell = np.unravel_index(place - one.start, sizes) if sizes else ()
         return one, tuple(int(i) for i in cell)
+
+    def class_of(self, place: int) -> NumberClass:
+        """Numbers of one class have the same error: all of a marginal, or in a hierarchy those
+        whose nodes are alike."""
+        one, cell = self.of(place)
+        tree = self._made.tables[one.table].hierarchy
+        level = 0 if tree is None else tree.level(one.marginal)
+        if tree is None or not level:
+            return one.start, 0
+        node = cell[one.marginal.index(tree.columns[level - 1])]
+        return one.start, tree.classes[level][node]
 
     def groups(self, grouping: Grouping, answer: Answer) -> list[int] | None:
         """The places of the declared groups of a grouping; None where no table has them."""
@@ -107,23 +146,48 @@ class Numbers:
                 if table.counts_rows and table.hidden[j] and key not in told:
                     told.add(key)
                     one = self._listed[t, Answer("rows"), (j,)]
-                    found.append((t, j, one.start + one.count - 1))
+                    above = above_in(key, table.keys)
+                    count = 1 if above is None else len(above.labels)  # of others all are hidden
+                    declared = one.start + len(key.labels)
+                    found += [(t, j, place) for place in range(declared, declared + count)]
         return found
 
     # Values
 
     def values(self, noisy: Sequence[float]) -> list[float]:
-        """The entries, in their own units, and after them the numbers."""
-        made = self._made
+        """The entries, in their own units, and after them the numbers, whose sums are exact."""
         found = list(noisy)
-        for t, table in enumerate(made.tables):
+        for t, table in enumerate(self._made.tables):
             for answer in table.answers:
-                answers = self._measured(t, answer, noisy)
-                for values in _put_together(
-                    self.measurement(t, answer), answers, _published(table)
-                ):
-                    found += values.ravel().tolist()
+                whole = with_exact_sums(self._estimated(t, answer, noisy), table.hierarchy)
+                for one in _published(table):
+                    found += whole[one].ravel().tolist()
         return found
+
+    def sums(
+        self, noisy: Sequence[float], places: Sequence[tuple[int, int]], factor: float
+    ) -> list[float] | None:
+        """First + factor·second of pairs of numbers of one marginal, so that the sums of all
+        marginals of their table are exact; None where they are not of one table."""
+        pairs = [(self.of(one)[0], self.of(other)[0]) for one, other in places[:1]]
+        if any(one.table != other.table for one, other in pairs):
+            return None
+        (first, second) = pairs[0]
+        table = self._made.tables[first.table]
+        one = self._estimated(first.table, first.answer, noisy)
+        other = self._estimated(first.table, second.answer, noisy)
+        together = {name: values + factor * other[name] for name, values in one.items()}
+        whole = with_exact_sums(together, table.hierarchy)[first.marginal].ravel()
+        return [float(whole[place - first.start]) for place, _ in places]
+
+    def _estimated(self, t: int, answer: Answer, noisy: Sequence[float]) -> dict[Marginal, Floats]:
+        """What is published of an answer, and all sums of it, by least squares."""
+        table, measured = self._made.tables[t], self.measurement(t, answer)
+        wanted = sums_of(_published(table), table.hierarchy)
+        answers = self._measured(t, answer, noisy)
+        if isinstance(measured, NestedMeasurement):
+            return nested_estimate(measured, answers, wanted)
+        return reconstructed(measured, answers, wanted)
 
     def agreeing(
         self, noisy: Sequence[float], *, non_negative: bool, integer: bool
@@ -132,15 +196,21 @@ class Numbers:
         of a table whose columns have too many cells together."""
         made, found = self._made, dict[int, float]()
         for t, table in enumerate(made.tables):
-            if not table.counts_rows or cells(table.sizes, range(len(table.sizes))) > MOST_CELLS:
+            columns = range(len(table.sizes))
+            above = () if table.hierarchy is None else table.hierarchy.columns[:-1]
+            if not table.counts_rows or cells(table.sizes, without(columns, above)) > MOST_CELLS:
                 continue
             rows = Answer("rows")
-            measured, answers = self.measurement(t, rows), self._measured(t, rows, noisy)
-            fitted = fitted_table(measured, answers, non_negative=non_negative)
-            published = list(dict.fromkeys(map(table.marginal, table.published)))
-            whole = rounded(fitted, published) if integer else {}
-            for one in _published(table):
-                values = _within(whole, one) if integer else marginal_of(fitted, one)
+            answers = self._measured(t, rows, noisy)
+            whole = _processed(
+                self.measurement(t, rows),
+                answers,
+                list(dict.fromkeys(map(table.marginal, table.published))),
+                _published(table),
+                non_negative=non_negative,
+                integer=integer,
+            )
+            for one, values in whole.items():
                 start = self._listed[t, rows, one].start
                 found |= dict(enumerate(values.ravel().tolist(), start=start))
         return found
@@ -158,15 +228,20 @@ class Numbers:
 
     # Errors
 
-    def measurement(self, t: int, answer: Answer) -> Measurement:
+    def measurement(self, t: int, answer: Answer) -> Measured:
         """What is measured of an answer, with the noise in sensitivities."""
-        made, table = self._made, self._made.tables[t]
-        a = table.answers.index(answer)
-        where = measured_entries(made)
-        weights = {
-            one: 1.0 / made.law_of[where[t, one][a][0]].noise.variance for one in table.support
-        }
-        return Measurement(table.sizes, weights)
+        if (t, answer) not in self._known:
+            made, table = self._made, self._made.tables[t]
+            a, where = table.answers.index(answer), measured_entries(made)
+            weights = {
+                one: 1.0 / made.law_of[where[t, one][a][0]].noise.variance for one in table.support
+            }
+            self._known[t, answer] = (
+                Measurement(table.sizes, weights)
+                if table.hierarchy is None
+                else NestedMeasurement(table.sizes, table.hierarchy, weights)
+            )
+        return self._known[t, answer]
 
     def worth(self, place: int) -> float:
         """One unit of noise on a number, in the units of its statistic."""
@@ -177,8 +252,16 @@ class Numbers:
 
     def std(self, place: int) -> float:
         """The standard deviation of a number, in sensitivities."""
-        one, _ = self.of(place)
-        return math.sqrt(variance(self.measurement(one.table, one.answer), one.marginal))
+        alike = self.class_of(place)
+        if alike not in self._stds:
+            one, cell = self.of(place)
+            measured = self.measurement(one.table, one.answer)
+            if isinstance(measured, NestedMeasurement):
+                found = float(nested_variances(measured, one.marginal)[_node(measured, one, cell)])
+            else:
+                found = variance(measured, one.marginal)
+            self._stds[alike] = math.sqrt(found)
+        return self._stds[alike]
 
     def covariance(self, place: int, other: int) -> float:
         """Of two numbers, in sensitivities: those of two answers of one table are correlated as the
@@ -186,9 +269,12 @@ class Numbers:
         (one, at), (two, to) = self.of(place), self.of(other)
         if one.table != two.table:
             return 0.0
-        together = covariance(
-            self.measurement(one.table, one.answer), (one.marginal, at), (two.marginal, to)
-        )
+        measured = self.measurement(one.table, one.answer)
+        if isinstance(measured, NestedMeasurement):
+            found = nested_covariances(measured, (one.marginal, at), [two.marginal])
+            together = float(found[two.marginal][to])
+        else:
+            together = covariance(measured, (one.marginal, at), (two.marginal, to))
         return together * self._correlation(one.table, one.answer, two.answer)
 
     def _correlation(self, t: int, one: Answer, other: Answer) -> float:
@@ -200,21 +286,33 @@ class Numbers:
         drawn = next(draw for draw in made.draws if first in draw.entries)
         return made.laws[drawn.law].noise.correlation if second in drawn.entries else 0.0
 
+    def shares(self, place: int) -> list[Share]:
+        """The weights of measured cells in a number, and how many have each."""
+        alike = self.class_of(place)
+        if alike not in self._parts:
+            one, cell = self.of(place)
+            measured = self.measurement(one.table, one.answer)
+            if isinstance(measured, NestedMeasurement):
+                self._parts[alike] = _counted(nested_response(measured, (one.marginal, cell)))
+            else:
+                self._parts[alike] = shares(measured, one.marginal)
+        return self._parts[alike]
+
     def half_width(self, place: int, confidence: float) -> float:
         """The half-width of a number, in sensitivities, from the exact law of its error."""
-        one, _ = self.of(place)
-        key = (one.table, one.answer, one.marginal)
-        if key not in self._widths:
+        alike = self.class_of(place)
+        if alike not in self._widths:
+            one, _ = self.of(place)
             made, table = self._made, self._made.tables[one.table]
             a, where = table.answers.index(one.answer), measured_entries(made)
             laws = {
                 seen: symmetric(made.law_of[where[one.table, seen][a][0]].noise)
                 for seen in table.support
             }
-            found = shares(self.measurement(one.table, one.answer), one.marginal)
+            found = self.shares(place)
             parts = [ErrorPart(laws[part.measured], part.weight, part.count) for part in found]
-            self._widths[key] = half_width(parts, confidence)
-        return self._widths[key]
+            self._widths[alike] = half_width(parts, confidence)
+        return self._widths[alike]
 
     def entry_weights(self, form: Mapping[int, float]) -> dict[int, float]:
         """The weight of every entry in a linear form of numbers."""
@@ -225,9 +323,14 @@ class Numbers:
             one, cell = self.of(place)
             measured = self.measurement(one.table, one.answer)
             a = made.tables[one.table].answers.index(one.answer)
-            for seen in measured.weights:
-                weights = factor * response(measured, (one.marginal, cell), seen)
-                for i, weight in zip(where[one.table, seen][a], weights.ravel(), strict=True):
+            if isinstance(measured, NestedMeasurement):
+                weighed = nested_response(measured, (one.marginal, cell))
+            else:
+                own = (one.marginal, cell)
+                weighed = {seen: response(measured, own, seen) for seen in measured.weights}
+            for seen, weights in weighed.items():
+                each = (factor * weights).ravel()
+                for i, weight in zip(where[one.table, seen][a], each, strict=True):
                     found[i] = found.get(i, 0.0) + float(weight)
         return found
 
@@ -238,10 +341,56 @@ class Numbers:
         answers = [table.answers.index(self.of(place)[0].answer) for place in places]
         source = InsecureSeededEntropy(2 + one.table)
         total = np.zeros((count, len(table.answers)))
-        for part in shares(self.measurement(one.table, one.answer), one.marginal):
+        for part in self.shares(places[0]):
             entries = [own[0] for own in measured_entries(made)[one.table, part.measured]]
             total += part.weight * _summed(made, entries, part.count, count, source)
         return [total[:, a] for a in answers]
+
+
+def _node(measured: NestedMeasurement, one: NumberMarginal, cell: Sequence[int]) -> int:
+    """The node of a cell at the level of its marginal."""
+    tree = measured.hierarchy
+    level = tree.level(one.marginal)
+    return cell[one.marginal.index(tree.columns[level - 1])] if level else 0
+
+
+def _counted(weights: Mapping[Marginal, Floats]) -> list[Share]:
+    """Weights of measured cells with how many have each; those that differ in the last digits are
+    the same."""
+    largest = max(float(np.abs(each).max()) for each in weights.values())
+    found = []
+    for seen, each in weights.items():
+        listed, counts = np.unique(np.round(each / largest, 12), return_counts=True)
+        pairs = zip(listed.tolist(), counts.tolist(), strict=True)
+        found += [Share(seen, largest * weight, count) for weight, count in pairs if weight]
+    return found
+
+
+def _processed(
+    measured: Measured,
+    answers: Mapping[Marginal, Floats],
+    published: Sequence[Marginal],
+    wanted: Sequence[Marginal],
+    *,
+    non_negative: bool,
+    integer: bool,
+) -> dict[Marginal, Floats]:
+    """The wanted marginals of one table that is not below zero, or whole where `published`."""
+    if isinstance(measured, NestedMeasurement):
+        fitted = fitted_hierarchy(measured, answers, non_negative=non_negative)
+    else:
+        fitted = fitted_table(measured, answers, non_negative=non_negative)
+    if not integer:
+        grid = grid_of({(): fitted})
+        fitted = np.rint(fitted / grid) * grid  # so that sums are exact
+    if isinstance(measured, NestedMeasurement):
+        if integer:
+            return rounded_hierarchy(measured, fitted, wanted)
+        return {one: summed(measured, finest(measured), fitted, one) for one in wanted}
+    if not integer:
+        return {one: marginal_of(fitted, one) for one in wanted}
+    whole = rounded(fitted, published)
+    return {one: _within(whole, one) for one in wanted}
 
 
 @lru_cache(maxsize=4)
@@ -282,25 +431,11 @@ def _within(whole: Mapping[Marginal, Floats], marginal: Marginal) -> Floats:
     return np.asarray(whole[holding].sum(axis=beyond))
 
 
-def _put_together(
-    measured: Measurement, answers: Mapping[Marginal, Floats], published: Sequence[Marginal]
-) -> list[Floats]:
-    """The published marginals; of a single measured one they are its sums, to the last digit."""
-    if len(answers) > 1:
-        found = reconstructed(measured, answers, published)
-        return [found[one] for one in published]
-    ((seen, values),) = answers.items()
-    return [
-        values.sum(axis=tuple(axis for axis, j in enumerate(seen) if j not in one))
-        for one in published
-    ]
-
-
 @lru_cache(maxsize=64)
 def symmetric(noise: Noise) -> SymmetricLaw:
     """The law of the noise on one answer of a draw, by its masses on a lattice."""
     far = float(noise.quantile(_FAR, upper=True))
-    if noise.domain == "integer":
+    if noise.domain == "integer" and far < MOST_PLACES:
         places = np.arange(math.ceil(far) + 1, dtype=np.float64)
         masses, step = noise.ccdf(places - 1.0) - noise.ccdf(places), 1.0
     else:

@@ -42,12 +42,19 @@ class Trials:
         found = []
         for entry in entries:
             if entry >= len(self._made.entries):  # the same in every cell of a marginal
-                one, _ = numbers(self._made).of(entry)
-                found.append((-1 - one.table, one.start, 0))
+                of_tables = numbers(self._made)
+                found.append((-1 - of_tables.of(entry)[0].table, *of_tables.class_of(entry)))
                 continue
             d, at = self._made.place_of[entry]
             found.append((self._made.draws[d].law, numbered.setdefault(d, len(numbered)), at))
         return tuple(found)
+
+    def patterns(self, used: Sequence[Sequence[int]]) -> list[Pattern]:
+        """The pattern of every group of a statistic; the groups of all but a hierarchy have one."""
+        of_tables = numbers(self._made)
+        if any(entry >= len(self._made.entries) for entry in used[0]) and of_tables.has_hierarchy:
+            return [self.pattern(entries) for entries in used]
+        return [self.pattern(used[0])] * len(used)
 
     def noise(self, entries: Sequence[int]) -> list[Floats]:
         """The noise on each of these entries, in the units of its statistic."""

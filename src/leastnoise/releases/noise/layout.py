@@ -17,11 +17,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from leastnoise.changes import BOX, Changes
 from leastnoise.designer.request import LARGEST_RATIO, smallest_ratio
 from leastnoise.errors import DesignError
 from leastnoise.laws.base import Domain
+from leastnoise.releases.noise.log_concave import Shifts
+from leastnoise.releases.noise.one_view import Spread
 from leastnoise.releases.noise.sensitivity import (
     EITHER_WAY,
     Answer,
@@ -31,6 +34,7 @@ from leastnoise.releases.noise.sensitivity import (
     is_checks,
     plainly,
 )
+from leastnoise.releases.plan.keys import Key
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
@@ -52,6 +56,7 @@ class AskedAnswer:
     answer: Answer
     sensitivity: int
     range: AnswerRange = EITHER_WAY  # what a person who comes adds to it, in sensitivities
+    spread: Spread | None = None  # then `sensitivity` is its unit
 
     @property
     def is_one_sided(self) -> bool:
@@ -63,7 +68,10 @@ class AskedAnswer:
 class LawSpec:
     """A law to find: `batch` answers a draw, `uses` draws seen; sigma = scale·factor, or fixed. Of
     the answers of one draw a person makes the `changes`. Where they have unequal `weights`, of the
-    squares of their errors, sigma is the root of the weighted mean square."""
+    squares of their errors, sigma is the root of the weighted mean square.
+
+    Where one person's rows are spread over the draws, `shifts` says by how much these move, and how
+    many; the law must then be one that `one_view` knows the worst spread of."""
 
     batch: int
     uses: int
@@ -72,12 +80,22 @@ class LawSpec:
     domain: Domain
     changes: Changes = BOX
     weights: tuple[float, ...] | None = None
+    shifts: Shifts = ()
 
     def sigma(self, scale: float) -> float:
         """Kept within what can be designed for: not all very different weights can be had."""
         if self.fixed is not None:
             return self.fixed
+        if self.shifts:
+            return scale * self.factor
         return min(max(scale * self.factor, SMALLEST), LARGEST)
+
+    @property
+    def gaussian_uses(self) -> float:
+        """μ² of independent Gaussian noise of standard deviation 1."""
+        if self.shifts:
+            return float(sum(shift**2 * count for shift, count in self.shifts))
+        return float(self.uses * self.changes.touched_of(self.batch))
 
 
 @dataclass(frozen=True)
@@ -112,9 +130,11 @@ class NoiseLayout:
         return max(cap - self.check_uses * math.tanh(0.5 * self.check_epsilon(epsilon)), 0.5 * cap)
 
 
-def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+def layouts(
+    asked: Sequence[Block], asked_jointly: Sequence[Block], spread: Sequence[Block] = ()
+) -> list[NoiseLayout]:
     """The ways that are worth a comparison, each law of another shape."""
-    made = _ways(asked, asked_jointly)
+    made = [*_ways(asked, asked_jointly), *_spread_layouts(spread)]
     possible = [one for one in made if all(spec.batch <= _MOST_JOINT for spec in one.specs)]
     distinct: dict[tuple[LawSpec, ...], NoiseLayout] = {}
     for layout in possible or [_layout("product", asked)]:
@@ -125,29 +145,62 @@ def layouts(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[Nois
 
 
 def _ways(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    made = _joint_layout(asked, asked_jointly)
     is_grouped = any(block.group_by for block in asked)
-    made = [_layout("joint", asked_jointly)]
-    if is_grouped:
-        made += [_layout("by group", asked), _layout("product", asked)]
-        if all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made[0].specs):
-            del made[0]  # one answer moves: noise of its own on each hides that with one draw
+    if is_grouped or not made:
+        made.append(_layout("by group", asked))
+        if not _has_one_answer(asked):
+            made.append(_layout("product", asked))
     if any(spec.weights is not None for layout in made for spec in layout.specs):
-        made.append(_layout("joint" + APART, asked_jointly))
+        made += [_layout("joint" + APART, asked_jointly)] if _may_be_joint(asked_jointly) else []
         made += [_layout("by group" + APART, asked)] if is_grouped else []
     return made
+
+
+def _has_one_answer(asked: Sequence[Block]) -> bool:
+    return all(len(block.answers) == 1 for block in asked if not is_checks(block))
+
+
+def _joint_layout(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
+    """One draw for all answers, where that may be worth a comparison."""
+    if not _may_be_joint(asked_jointly):
+        return []
+    made = _layout("joint", asked_jointly)
+    is_grouped = any(block.group_by for block in asked)
+    # One answer moves: noise of its own on each hides that with one draw.
+    moves_one = all(spec.batch > 1 == spec.changes.touched_of(spec.batch) for spec in made.specs)
+    return [] if is_grouped and moves_one else [made]
+
+
+def _may_be_joint(asked: Sequence[Block]) -> bool:
+    """Whether no law would have too many answers: a law for 100,000 is not laid out for nothing."""
+    kinds = {(w, s) for block in asked for w, s in zip(block.weights, block.sigmas, strict=True)}
+    count = sum(len(block.groups) * len(block.answers) for block in asked if not is_checks(block))
+    return count <= _MOST_JOINT * len(kinds)
+
+
+def _spread_layouts(spread: Sequence[Block]) -> list[NoiseLayout]:
+    return [_layout("spread", spread)] if any(any(block.spreads) for block in spread) else []
 
 
 def layouts_of(measured: Sequence[Block]) -> list[NoiseLayout]:
     """The ways to draw noise for measured marginals: those whose noise is uncorrelated between
     cells, and equal and equally correlated within one, which least squares needs."""
-    alike = [replace(block, ranges=plainly(block.ranges)) for block in measured]
-    if all(len(block.answers) == 1 for block in measured if not is_checks(block)):
+    alike = list(measured)
+    for view in views_of(measured):
+        known = plainly([each for b in view for each in measured[b].ranges])
+        for b in view:
+            alike[b] = replace(measured[b], ranges=known[:1] * len(measured[b].ranges))
+    own = [block for block in measured if not is_checks(block)]
+    if all(len(block.answers) == 1 or any(block.spreads) for block in own):
         return [_layout("product", alike)]
     return [replace(_layout("by group" + APART, alike), name="by group"), _layout("product", alike)]
 
 
-# weights, wanted sigma, answers a draw, domain, what one person changes in it
-_Shape = tuple[tuple[float, ...], float | None, int, Domain, Changes]
+# weights, wanted sigma, answers a draw, domain, what one person changes in it, whether rows are
+# spread over its draws
+_Shape = tuple[tuple[float, ...], float | None, int, Domain, Changes, bool]
+_Shaped = tuple[_Shape, LawSpec, list[tuple[int, ...]]]
 
 
 def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
@@ -165,14 +218,14 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
     for ratio, served in _classes(name, left, weights, ratios):
-        for seen, draws in _cut(name, asked, entries, served, weights):
-            each = tuple(weights[i] for i in draws[0])
-            domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
-            changes = _changes(asked, entries, draws)
-            shape = (each, ratio, len(draws[0]), domain, changes)
-            before = specs[shape].uses if shape in specs else 0
-            specs[shape] = _spec(each, before + seen, ratio, domain, changes)
+        shaped = [
+            *_spread_draws(asked, entries, served, weights),
+            *_shaped(name, asked, entries, served, weights, ratio),
+        ]
+        for shape, found, draws in shaped:
+            specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
+    _check_drawn_once(len(entries), checks, [draw for _, draw in drawn])
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
@@ -204,6 +257,61 @@ def _spec(
     return LawSpec(len(weights), uses, factor, ratio, domain, changes, fourths)
 
 
+def _shaped(
+    name: str,
+    asked: Sequence[Block],
+    entries: Sequence[AskedAnswer],
+    served: list[int],
+    weights: Sequence[float],
+    ratio: float | None,
+) -> Iterator[_Shaped]:
+    """The entries of one class as draws of laws, but for those that rows are spread over."""
+    others = [i for i in served if entries[i].spread is None]
+    for seen, draws in _cut(name, asked, entries, others, weights):
+        each = tuple(weights[i] for i in draws[0])
+        domain = _domain(ratio, [entries[i] for i in served if weights[i] in each])
+        changes = _changes(asked, entries, draws)
+        shape: _Shape = (each, ratio, len(draws[0]), domain, changes, False)
+        yield shape, _spec(each, seen, ratio, domain, changes), draws
+
+
+def _with_more(known: LawSpec | None, found: LawSpec) -> LawSpec:
+    """A law that serves what a known one serves too."""
+    if known is None:
+        return found
+    shifts = Counter(dict(known.shifts))
+    shifts.update(dict(found.shifts))
+    return replace(found, uses=known.uses + found.uses, shifts=tuple(sorted(shifts.items())))
+
+
+def _spread_draws(
+    asked: Sequence[Block],
+    entries: Sequence[AskedAnswer],
+    members: Sequence[int],
+    weights: Sequence[float],
+) -> Iterator[_Shaped]:
+    """The entries over which one person's rows are spread, one draw each: by block and answer what
+    one person changes there. Where no cell moves by more than one unit every law is judged by the
+    same vector, so that any may be designed."""
+    alike: dict[tuple[int, Answer], list[int]] = {}
+    for i in members:
+        if entries[i].spread is not None:
+            alike.setdefault((entries[i].block, entries[i].answer), []).append(i)
+    for (b, answer), served in alike.items():
+        spread = entries[served[0]].spread
+        if spread is None:
+            continue
+        block = asked[b]
+        place = block.answers.index(answer) if answer in block.answers else 0
+        factor = block.sensitivities[place] / spread.unit / weights[served[0]]
+        is_single = spread.change.largest == 1
+        shape: _Shape = ((1.0 / factor,), None, 1, "integer", BOX, not is_single)
+        shifts = () if is_single else spread.change.shifts
+        uses = len(spread.change.concentrated)
+        spec = LawSpec(1, uses, factor, None, "integer", BOX, shifts=shifts)
+        yield shape, spec, [(i,) for i in served]
+
+
 def _changes(
     asked: Sequence[Block], entries: Sequence[AskedAnswer], draws: Sequence[Sequence[int]]
 ) -> Changes:
@@ -216,8 +324,9 @@ def _changes(
         other = sizes.pop(len(block.groups), 0)
         touched += other + sum(sorted(sizes.values(), reverse=True)[: block.touched])
     ranges = [entry.range for entry in served]
-    for draw in draws[1:]:
-        for at, moved in enumerate(_turned([entries[i].range for i in draw], ranges)):
+    others = dict.fromkeys(tuple(entries[i].range for i in draw) for draw in draws[1:])
+    for other_ranges in others:
+        for at, moved in enumerate(_turned(list(other_ranges), ranges)):
             ranges[at] = (min(ranges[at][0], moved[0]), max(ranges[at][1], moved[1]))
     return changes_of(ranges, touched)
 
@@ -245,12 +354,22 @@ def _check_uses(blocks: Sequence[Block]) -> int:
 
 def asked_answers(asked: Sequence[Block]) -> tuple[AskedAnswer, ...]:
     """Every answer of every group of the blocks."""
-    return tuple(
-        AskedAnswer(b, cell, *told)
-        for b, block in enumerate(asked)
-        for cell in range(len(block.cells))
-        for told in _asked_in(block, cell)
-    )
+    found: list[AskedAnswer] = []
+    for b, block in enumerate(asked):
+        declared, last = _asked_in(block, 0), len(block.cells) - 1
+        for cell in range(len(block.cells)):
+            each = _asked_in(block, last) if cell == last else declared
+            found += [AskedAnswer(b, cell, *told) for told in each]
+    return tuple(_in_its_unit(asked[entry.block], entry) for entry in found)
+
+
+def _in_its_unit(block: Block, entry: AskedAnswer) -> AskedAnswer:
+    """The answer, in the unit of its spread where it has one."""
+    is_apart = entry.group == len(block.groups) and not block.other_is_free
+    if not block.spreads or is_apart or entry.answer not in block.answers:
+        return entry
+    spread = block.spreads[block.answers.index(entry.answer)]
+    return entry if spread is None else replace(entry, sensitivity=spread.unit, spread=spread)
 
 
 def _asked_in(block: Block, cell: int) -> list[tuple[Answer, int, AnswerRange]]:
@@ -308,17 +427,92 @@ def _cut(
     if name.startswith("joint"):
         yield 1, [tuple(members)]
         return
-    groups: dict[int, dict[int, list[int]]] = {}
+    is_grouped = name.startswith("by group")
+    views = views_of(asked) if is_grouped else [(b,) for b in range(len(asked))]
+    for served in _in_views(views, entries, members):
+        # The cells of most answers come first: a law that serves those serves the others.
+        groups = sorted(_by_cell(asked, entries, served), key=len, reverse=True)
+        touched = max(asked[b].touched for b in {entries[i].block for i in served})
+        if is_grouped:
+            yield touched, [tuple(group) for group in groups]
+        else:
+            yield from _one_by_one(groups, touched, weights)
+
+
+def _one_by_one(
+    groups: Sequence[Sequence[int]], touched: int, weights: Sequence[float]
+) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
+    """A draw for each answer, those of one weight together."""
+    for weight, count in Counter(weights[i] for i in groups[0]).items():
+        alike = [i for group in groups for i in group if weights[i] == weight]
+        yield touched * count, [(i,) for i in alike]
+
+
+def _check_drawn_once(count: int, checks: Sequence[int], draws: Sequence[tuple[int, ...]]) -> None:
+    """No answer is without noise, and none has it twice."""
+    if sorted(chain(checks, *draws)) != list(range(count)):
+        raise DesignError("Some answer would have no noise, or twice: please report the plan.")
+
+
+def _in_views(
+    views: Sequence[tuple[int, ...]], entries: Sequence[AskedAnswer], members: Sequence[int]
+) -> Iterator[list[int]]:
+    """The entries of each view that has any."""
+    of_block: dict[int, list[int]] = {}
     for i in members:
-        groups.setdefault(entries[i].block, {}).setdefault(entries[i].group, []).append(i)
-    for b, found in groups.items():
-        if name.startswith("by group"):
-            yield asked[b].touched, [tuple(served) for served in found.values()]
-            continue
-        first = Counter(weights[i] for i in next(iter(found.values())))
-        for weight, count in first.items():
-            alike = [i for group in found.values() for i in group if weights[i] == weight]
-            yield asked[b].touched * count, [(i,) for i in alike]
+        of_block.setdefault(entries[i].block, []).append(i)
+    found = (list(chain(*(of_block.get(b, ()) for b in view))) for view in views)
+    return filter(None, found)
+
+
+def _by_cell(
+    asked: Sequence[Block], entries: Sequence[AskedAnswer], members: Sequence[int]
+) -> list[list[int]]:
+    """The entries of one view, cell by cell."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i in members:
+        entry = entries[i]
+        groups.setdefault(asked[entry.block].cells[entry.group], []).append(i)
+    return list(groups.values())
+
+
+def views_of(asked: Sequence[Block]) -> list[tuple[int, ...]]:
+    """The blocks whose answers of one cell share a draw: those of one grouping, where one row is
+    one person.
+
+    Of a grouping a plan may measure the marginal of a table, with hidden keys, and beside it what
+    is in no table. A row that counts in a cell of both has the same keys in both, so it is in the
+    same cell of them. A person who is in no declared cell of the one may be in a hidden cell of the
+    other, and in no third place; but not in a hierarchy, where a hidden cell has other labels in a
+    table with the keys above than in one without; nor where a block has a cell of its own for all
+    other rows: a person could be there and in a cell of the other block. Such a block stays by
+    itself, unless its rows there count nowhere else, because of keys that are complete.
+    """
+    found: dict[tuple[Key, ...], list[int]] = {}
+    alone: list[tuple[int, ...]] = []
+    shared = {block.group_by for block in asked if _is_one_row(block)}
+    for b, block in enumerate(asked):
+        if block.group_by in shared and _may_share(block):
+            found.setdefault(block.group_by, []).append(b)
+        else:
+            alone.append((b,))
+    return sorted([*alone, *(tuple(view) for view in found.values())])
+
+
+def _is_one_row(block: Block) -> bool:
+    return block.marginal is not None and block.marginal.is_one_row
+
+
+def _may_share(block: Block) -> bool:
+    is_nested = any(key.within is not None for key in block.group_by)
+    is_plain = block.where is None and not is_nested and not is_checks(block)
+    return is_plain and _has_no_third_place(block)
+
+
+def _has_no_third_place(block: Block) -> bool:
+    if block.other is None:
+        return True
+    return block.marginal is not None and all(key.complete for key in block.marginal.within)
 
 
 def in_batches(entries: Sequence[int], size: int) -> list[tuple[int, ...]]:

@@ -1,35 +1,21 @@
-"""Tables with margins: which of the marginals of a plan's tables are measured.
+"""Tables with margins: what of a plan is one, and which of its marginals may be measured.
 
 What is published and what is measured are different things. Where one row is one person all
 groupings of a plan are of the same rows, so an answer that is asked by several groupings (the
 number of rows in total, by sex, by age and by both) is a table with its margins: any marginals
 may be measured, and all others are put together from them by least squares (`tables`). Answers that
 are published for the same groupings, with the same weights, are measured together and share their
-draws: a cell of each measured marginal has noise on all of them.
-
-1. A proxy of the noise, the least of what Laplace or cube and Gaussian noise would need, ranks the
-   sets of marginals; a guard keeps away those that would make some number worse than measuring
-   every grouping by itself.
-2. Where groupings have different weights, what is published is tried as it is, each with noise by
-   its own weight: least squares alone makes every number better than separately.
-3. The best few are designed and judged in full, as `search` does it for any plan. The best of them
-   that keeps the guard is taken, and nothing of it if measuring each grouping by itself is better.
-
-The guarantee is that of the draws on the measured cells: what is published plays no part in it. All
-of it is decided by the plan alone.
+draws: a cell of each measured marginal has noise on all of them. `margin_search` finds which.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise
 
-from leastnoise.errors import DesignError
-from leastnoise.releases.noise.layout import NoiseLayout, layouts_of
-from leastnoise.releases.noise.search import ScaledLaws, best, gaussian_mu
+from leastnoise.releases.noise import view_tables
 from leastnoise.releases.noise.sensitivity import (
     Answer,
     Block,
@@ -37,24 +23,13 @@ from leastnoise.releases.noise.sensitivity import (
     checks_block,
     is_checks,
     measured_block,
-    with_outside,
 )
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, label_above
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.tables.columns import Marginal, needs_hidden_key
-from leastnoise.releases.tables.reconstruction import Measurement, variance
-from leastnoise.releases.tables.strategy import (
-    MOST_CELLS,
-    Found,
-    Wanted,
-    candidates,
-    judged_again,
-    search,
-)
+from leastnoise.releases.tables.hierarchies import Hierarchy
+from leastnoise.releases.tables.strategy import MOST_CELLS, Wanted, candidates
 
-_SLACK = 1.2  # of the guard, a variance, where a proxy is up to 8 % above what is designed
-_DESIGNED, _DESIGNED_OF_SEVERAL = 5, 2  # supports that are designed in full
-_SWEEPS = 2  # over the tables of a plan, each searched with the others as they are
 Grouping = tuple[Key, ...]
 Published = tuple[Grouping, Answer]
 
@@ -80,9 +55,48 @@ class MarginTable:
     support: tuple[Marginal, ...] = ()
 
     @cached_property
+    def about(self) -> MeasuredMarginal:
+        """Which of its columns have hidden keys, as every measured marginal knows it."""
+        return MeasuredMarginal(0, self.hidden_keys, self.within)
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
-        pairs = zip(self.keys, self.hidden, strict=True)
-        return tuple(len(key.labels) + is_hidden for key, is_hidden in pairs)
+        return tuple(len(self.about.labels(key)) for key in self.keys)
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy | None:
+        """The columns that are within each other; None where there are none."""
+        columns = next(iter(_chains(self.keys)), ())
+        if not columns:
+            return None
+        parents = [(0,) * self.sizes[columns[0]]]
+        for above, own in pairwise(columns):
+            place = {label: i for i, label in enumerate(self.about.labels(self.keys[above]))}
+            labels = self.about.labels(self.keys[own])
+            upper = (label_above(label, self.keys[above]) for label in labels)
+            parents.append(tuple(place[label] for label in upper))
+        return Hierarchy(columns, tuple(parents))
+
+    def spread(self, marginal: Marginal) -> Marginal:
+        """The marginal as `wanted` knows it: with all columns that its own are within."""
+        return marginal if self.hierarchy is None else self.hierarchy.spread(marginal)
+
+    def unspread(self, spread: Marginal) -> Marginal | None:
+        """The marginal that is called so; None where it is none."""
+        if self.hierarchy is None:
+            return spread
+        own = [j for j in spread if j in self.hierarchy.columns][-1:]
+        found = tuple(sorted((*self.hierarchy.rest(spread), *own)))
+        return found if self.hierarchy.spread(found) == spread else None
+
+    @cached_property
+    def spread_sizes(self) -> tuple[float, ...]:
+        """The sizes of the columns; of one within another the mean number of children. The search
+        ranks by these; what it finds is judged by the hierarchy as it is."""
+        sizes = list(map(float, self.sizes))
+        for above, own in pairwise(() if self.hierarchy is None else self.hierarchy.columns):
+            sizes[own] = self.sizes[own] / self.sizes[above]
+        return tuple(sizes)
 
     @cached_property
     def within(self) -> tuple[Key, ...]:
@@ -106,9 +120,9 @@ class MarginTable:
     def wanted(self, plan: Plan, most: Mapping[Marginal, float] | None) -> Wanted:
         weights: dict[Marginal, float] = {}
         for grouping, weight in self.published.items():
-            one = self.marginal(grouping)
+            one = self.spread(self.marginal(grouping))
             weights[one] = max(weight, weights.get(one, 0.0))
-        return Wanted(self.sizes, weights, plan.goal, most)
+        return Wanted(self.spread_sizes, weights, plan.goal, most)
 
     @property
     def weight(self) -> float:
@@ -116,67 +130,74 @@ class MarginTable:
         return max(self.published.values())
 
 
-@dataclass(frozen=True)
-class TriedSupports:
-    """A set of marginals that was looked at, for `--explain`: of each table what would be measured,
-    how many draws see a person, and the root of the goal in sensitivities."""
-
-    measured: tuple[tuple[str, ...], ...]
-    uses: int
-    by_proxy: float
-    designed: float | None = None  # as it was judged; None where it was not designed
-    refused: bool = False  # by the guard
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """What is measured of the tables of a plan, and its noise."""
-
-    tables: tuple[MarginTable, ...]
-    layout: NoiseLayout
-    laws: ScaledLaws
-    alternatives: dict[str, float]
-
-
 def margin_tables(plan: Plan, asked: Sequence[Block]) -> list[MarginTable]:
-    """The tables with margins among what a plan asks for: none where persons have several rows, for
-    then each grouping keeps rows of its own choice."""
+    """The tables with margins among what a plan asks for. Where persons have several rows all of it
+    is of tables if the plan has one view for all groupings, and nothing if each keeps rows of its
+    own choice."""
     if not plan.one_row_per_person:
-        return []
-    # By sensitivity too: when persons are replaced, that of a sum differs in groups and in total.
-    published: dict[tuple[Answer, int], dict[Grouping, float]] = {}
+        return view_tables.tables(plan, asked, _table)
+    together: dict[tuple[tuple[Grouping, float], ...], list[Answer]] = {}
+    for (answer, _), groupings in _published(asked).items():
+        keys = tuple(dict.fromkeys(key for grouping in groupings for key in grouping))
+        # Least squares on two hierarchies at once has no closed form.
+        if len({frozenset(grouping) for grouping in groupings}) > 1 >= len(_chains(keys)):
+            together.setdefault(tuple(groupings.items()), []).append(answer)
+    return [_table(dict(named), tuple(own)) for named, own in together.items()]
+
+
+def _published(asked: Sequence[Block]) -> dict[tuple[Answer, int], dict[Grouping, float]]:
+    """The groupings that ask for an answer, of all rows, with their weights. By sensitivity too:
+    when persons are replaced, that of a sum differs in groups and in total."""
+    found: dict[tuple[Answer, int], dict[Grouping, float]] = {}
     for block in asked:
         if is_checks(block):
             continue
         each = zip(block.answers, block.sensitivities, block.weights, block.sigmas, strict=True)
         for answer, sensitivity, weight, sigma in each:
             if sigma is None and answer.where is None:
-                published.setdefault((answer, sensitivity), {})[block.group_by] = weight
-    together: dict[tuple[tuple[Grouping, float], ...], list[Answer]] = {}
-    for (answer, _), groupings in published.items():
-        if len({frozenset(grouping) for grouping in groupings}) > 1:
-            together.setdefault(tuple(groupings.items()), []).append(answer)
-    return [_table(dict(named), tuple(own)) for named, own in together.items()]
+                found.setdefault((answer, sensitivity), {})[block.group_by] = weight
+    return found
+
+
+def _chains(keys: Sequence[Key]) -> list[tuple[int, ...]]:
+    """The hierarchies among columns: each from its widest column on."""
+    found: list[tuple[int, ...]] = []
+    for deepest in keys:
+        chain = tuple(keys.index(one) for one in deepest.path if one in keys)
+        is_whole = not any(deepest in key.path[:-1] for key in keys)
+        if len(chain) > 1 and is_whole:
+            found.append(chain)
+    return found
+
+
+def _in_path(named: Sequence[Key], keys: Sequence[Key]) -> list[Key]:
+    """The columns among these that some are, or are within."""
+    return [key for key in keys if any(key in one.path for one in named)]
 
 
 def _table(published: dict[Grouping, float], answers: tuple[Answer, ...]) -> MarginTable:
     keys = tuple(dict.fromkeys(key for grouping in published for key in grouping))
-    listed = [[keys.index(key) for key in grouping] for grouping in published]
-    complete = [j for j, key in enumerate(keys) if key.complete]
+    # Who has a district has a region; and where every district is declared so is every region.
+    listed = [[keys.index(one) for one in _in_path(grouping, keys)] for grouping in published]
+    complete = [keys.index(one) for one in _in_path([k for k in keys if k.complete], keys)]
     hidden = needs_hidden_key(len(keys), listed, complete)
     return MarginTable(keys, hidden, answers, published)
 
 
-def _marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Block]:
-    """The marginals that may be measured, as blocks: those in which every answer has the
-    sensitivity that it has in the published ones."""
-    about = MeasuredMarginal(number, table.hidden_keys, table.within)
+def possible_marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Block]:
+    """The marginals that may be measured, as blocks, by what `wanted` calls them: those in which
+    every answer has the sensitivity that it has in the published ones."""
+    about = MeasuredMarginal(number, table.hidden_keys, table.within, plan.one_row_per_person)
     weights = (table.weight,) * len(table.answers)
     like = Block((), table.answers, (), weights, (), 1)
     found: dict[Marginal, Block] = {}
     wanted = table.wanted(plan, None)
+    made = measured_block if plan.one_row_per_person else view_tables.measured
     for one in candidates(wanted, MOST_CELLS):
-        block = measured_block(plan, tuple(table.keys[j] for j in one), about, like)
+        marginal = table.unspread(one)
+        if marginal is None:
+            continue
+        block = made(plan, tuple(table.keys[j] for j in marginal), about, like)
         if block is not None:
             found[one] = block
     finest = max(found, key=lambda one: (len(one), one))
@@ -187,18 +208,37 @@ def _marginals(plan: Plan, table: MarginTable, number: int) -> dict[Marginal, Bl
 # What is not measured as a part of a table
 
 
-def _beside(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -> list[Block]:
+def beside_tables(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTable]) -> list[Block]:
     """The blocks of what is in no table, and of the checks. Other keys of a column of a table are
     told by the table's hidden cells where it counts rows, else among the checks."""
-    told = {key for table in tables for key in (table.keys if table.counts_rows else table.within)}
+    told = _told(plan, tables)
     kept: list[Block] = []
     for block in asked:
         left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
             told |= set(block.group_by)
-    hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
-    return [*kept, *checks_block(plan, [((key,), None) for key in hidden if key not in told])]
+    return [*kept, *_checks(plan, tables, kept, told)]
+
+
+def _checks(
+    plan: Plan, tables: Sequence[MarginTable], kept: Sequence[Block], told: set[Key]
+) -> list[Block]:
+    """The block of the checks, with the keys that no cell tells others of."""
+    if plan.one_row_per_person:
+        hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
+        return checks_block(plan, [((key,), None) for key in hidden if key not in told])
+    every = dict.fromkeys(key for table in tables for key in table.keys)
+    return view_tables.checks(plan, kept, [key for key in every if key not in told])
+
+
+def _told(plan: Plan, tables: Sequence[MarginTable]) -> set[Key]:
+    """The keys beside which others are told by cells of tables; of the one view hidden ones."""
+    if plan.one_row_per_person:
+        each = (table.keys if table.counts_rows else table.within for table in tables)
+    else:
+        each = (table.hidden_keys if table.counts_rows else () for table in tables)
+    return {key for keys in each for key in keys}
 
 
 def _in_no_table(block: Block, tables: Sequence[MarginTable]) -> list[int]:
@@ -222,271 +262,6 @@ def _only(block: Block, left: Sequence[int], *, keeps_other: bool) -> Block:
     return changed if keeps_other else replace(changed, other=None, other_sensitivity=0)
 
 
-# The search
-
-
-@dataclass(frozen=True)
-class _Paid:
-    """What draws cost by two proxies, in units of 1/scale: pure, Σ uses·√((p+1)(p+2)/3)·weight, and
-    Gaussian, Σ uses·p·weight². (p+1)(p+2)/3 is the variance of the cube of scale 1: 2 for p = 1."""
-
-    pure: float = 0.0
-    gaussian: float = 0.0
-
-    def and_of(self, uses: float, answers: int, weight: float) -> _Paid:
-        cube = math.sqrt((answers + 1) * (answers + 2) / 3.0)
-        return _Paid(self.pure + uses * cube * weight, self.gaussian + uses * answers * weight**2)
-
-    def variance(self, epsilon: float, mu: float) -> float:
-        """Of the noise on an answer of weight 1."""
-        return min(self.pure / epsilon, math.sqrt(self.gaussian) / mu) ** 2
-
-
-def _paid(blocks: Sequence[Block]) -> _Paid:
-    found = _Paid()
-    for block in blocks:
-        if not is_checks(block):
-            found = found.and_of(block.touched, len(block.answers), max(block.weights))
-    return found
-
-
-class _MarginSearch:
-    """The search over the supports of all tables of a plan."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        tables: Sequence[MarginTable],
-        asked: Sequence[Block],
-        separate: Mapping[Published, float],
-    ) -> None:
-        self.plan, self.tables, self.separate = plan, list(tables), separate
-        self.marginals = [_marginals(plan, table, t) for t, table in enumerate(tables)]
-        self.beside = _beside(plan, asked, tables)
-        self.mu = gaussian_mu(plan.epsilon, plan.delta or 0.0)
-
-    def ranked(self) -> list[tuple[Found, ...]]:
-        """Supports of all tables, the best by the proxy first."""
-        chosen: list[list[Found]] = [[] for _ in self.tables]
-        for _ in range(_SWEEPS if len(self.tables) > 1 else 1):
-            for t in range(len(self.tables)):
-                chosen[t] = self._supports(t, chosen)
-        together = sorted((self.by_proxy(each), i, each) for i, each in enumerate(product(*chosen)))
-        # Several laws have a common scale, whose search takes ten times as long as one design.
-        is_one_law = len({len(table.answers) for table in self.tables}) == 1 and all(
-            map(is_checks, self.beside)
-        )
-        most = _DESIGNED if is_one_law else _DESIGNED_OF_SEVERAL
-        return [each for goal, _, each in together[:most] if math.isfinite(goal)]
-
-    def by_proxy(self, supports: Sequence[Found]) -> float:
-        """The goal for supports of all tables at once; +inf where a guard is far from kept."""
-        paid = _paid(self.beside)
-        for table, found in zip(self.tables, supports, strict=True):
-            paid = paid.and_of(found.uses, len(table.answers), table.weight)
-        scale = paid.variance(self.plan.epsilon, self.mu)
-        pairs = [
-            (max(block.weights), scale / max(block.weights) ** 2)
-            for block in self.beside
-            if not is_checks(block)
-        ]
-        for table, found in zip(self.tables, supports, strict=True):
-            most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
-            wanted = table.wanted(self.plan, most)
-            again = judged_again(wanted, found, scale / table.weight**2)
-            if not math.isfinite(again.goal):
-                return math.inf
-            pairs += zip(wanted.weights.values(), again.variances, strict=True)
-        return _goal(self.plan, pairs)
-
-    def _supports(self, t: int, chosen: Sequence[Sequence[Found]]) -> list[Found]:
-        """The best supports of one table, beside the others as they are chosen, or published."""
-        table, possible = self.tables[t], self.marginals[t]
-        rest = _paid(self.beside)
-        for other, found in enumerate(chosen):
-            if other != t:
-                rest = self._with(rest, other, found[0].uses if found else None)
-        answers, weight = len(table.answers), table.weight
-
-        def noise(uses: float) -> float:
-            paid = rest.and_of(uses, answers, weight)
-            return paid.variance(self.plan.epsilon, self.mu) / weight**2
-
-        most = {one: _SLACK * bound for one, bound in self.guard(table).items()}
-        uses = {one: block.touched for one, block in possible.items()}
-        return search(table.wanted(self.plan, most), list(possible), uses, noise, _DESIGNED)
-
-    def _with(self, rest: _Paid, t: int, uses: int | None) -> _Paid:
-        table, possible = self.tables[t], self.marginals[t]
-        if uses is None:
-            published = {table.marginal(grouping) for grouping in table.published}
-            uses = sum(possible[one].touched for one in published if one in possible)
-        return rest.and_of(uses, len(table.answers), table.weight)
-
-    def guard(self, table: MarginTable) -> dict[Marginal, float]:
-        """The variance, in sensitivities, that each published marginal has if every grouping is
-        measured by itself: the least of its answers."""
-        found: dict[Marginal, float] = {}
-        for grouping in table.published:
-            one = table.marginal(grouping)
-            each = (self.separate[grouping, answer] ** 2 for answer in table.answers)
-            found[one] = min(*each, found.get(one, math.inf))
-        return found
-
-    def published(self) -> tuple[Found, ...]:
-        """What is published as the supports, where different weights want different laws."""
-        found = []
-        for table, possible in zip(self.tables, self.marginals, strict=True):
-            own = table.wanted(self.plan, None).weights
-            if not all(one in possible for one in own):
-                return ()
-            uses = sum(possible[one].touched for one in own)
-            found.append(Found(tuple(own), uses, (), math.inf))
-        has_several = any(len(set(table.published.values())) > 1 for table in self.tables)
-        return tuple(found) if has_several else ()
-
-    def blocks(self, supports: Sequence[Found], *, own_weights: bool = False) -> tuple[Block, ...]:
-        """What is asked of the engine: the measured marginals, then what is in no table. With
-        `own_weights` each marginal, which is published, has noise by its own weight."""
-        made: list[Block] = []
-        outside: set[tuple[Key, ...]] = set()
-        for table, possible, found in zip(self.tables, self.marginals, supports, strict=True):
-            own = [possible[one] for one in found.support]
-            if own_weights:
-                weights = table.wanted(self.plan, None).weights
-                pairs = zip(own, found.support, strict=True)
-                each = len(table.answers)
-                own = [replace(block, weights=(weights[one],) * each) for block, one in pairs]
-            if table.within and table.within not in outside:
-                outside.add(table.within)
-                own = list(with_outside(self.plan, own))
-            made += own
-        return (*made, *self.beside)
-
-    def named(self, supports: Sequence[Found]) -> tuple[tuple[str, ...], ...]:
-        return tuple(
-            tuple(named_marginal(table, one) for one in found.support)
-            for table, found in zip(self.tables, supports, strict=True)
-        )
-
-
 def named_marginal(table: MarginTable, marginal: Marginal) -> str:
     """A marginal for people."""
     return " × ".join(table.keys[j].column for j in marginal) or "total"
-
-
-def variances_of(
-    table: MarginTable, wanted: Wanted, stds: Mapping[Marginal, float]
-) -> dict[Marginal, float]:
-    """The variance of each published marginal, in sensitivities, from the noise of the measured."""
-    measured = Measurement(table.sizes, {one: 1.0 / std**2 for one, std in stds.items()})
-    return {one: variance(measured, one) for one in wanted.published}
-
-
-def best_strategy(
-    plan: Plan,
-    asked: Sequence[Block],
-    separate: Mapping[Published, float],
-) -> tuple[Strategy | None, tuple[TriedSupports, ...]]:
-    """What to measure of the tables of a plan, and what was looked at; None where it has none, or
-    where measuring every grouping by itself is better.
-
-    Args:
-        plan: The plan, with its δ.
-        asked: What it asks for, a block for each grouping.
-        separate: The standard deviation of each answer, in sensitivities, where every grouping is
-            measured by itself.
-    """
-    tables = margin_tables(plan, asked)
-    if not tables or plan.delta is None:
-        return None, ()
-    found = _MarginSearch(plan, tables, asked, separate)
-    kept: Strategy | None = None
-    least = _goal(plan, list(_separately(found)))
-    tried: list[TriedSupports] = []
-    ranked = [(supports, False) for supports in found.ranked()]
-    if found.published():
-        ranked.append((found.published(), True))
-    for supports, own_weights in ranked:
-        uses = sum(one.uses for one in supports)
-        by_proxy = math.nan if own_weights else math.sqrt(found.by_proxy(supports))
-        about = TriedSupports(found.named(supports), uses, by_proxy)
-        judged = _designed(found, found.blocks(supports, own_weights=own_weights), supports)
-        if judged is None:
-            tried.append(about)
-            continue
-        strategy, pairs, is_kept = judged
-        goal = _goal(plan, pairs)
-        tried.append(replace(about, designed=math.sqrt(goal), refused=not is_kept))
-        if is_kept and goal < least:
-            kept, least = strategy, goal
-    return kept, tuple(tried)
-
-
-def _separately(found: _MarginSearch) -> Iterator[tuple[float, float]]:
-    """(weight, variance) of everything that is published, each grouping measured by itself."""
-    for table in found.tables:
-        guard = found.guard(table)
-        for one, weight in table.wanted(found.plan, None).weights.items():
-            yield weight, guard[one]
-    for block in found.beside:
-        if not is_checks(block):
-            std = min(found.separate[block.group_by, answer] for answer in block.answers)
-            yield max(block.weights), std**2
-
-
-def _goal(plan: Plan, pairs: Sequence[tuple[float, float]]) -> float:
-    weighed = [weight**2 * variance for weight, variance in pairs]
-    if plan.goal == "largest":
-        return max(weighed)
-    return math.fsum(weighed) / math.fsum(weight**2 for weight, _ in pairs)
-
-
-def _designed(
-    found: _MarginSearch, measured_blocks: tuple[Block, ...], supports: Sequence[Found]
-) -> tuple[Strategy, list[tuple[float, float]], bool] | None:
-    """The supports with their noise in full, what it gives, and whether the guard is kept; None
-    where it cannot be designed."""
-    plan = found.plan
-    possible = layouts_of(measured_blocks)
-    try:
-        layout, laws, alternatives = best(possible, plan.epsilon, plan.delta or 0.0, plan.advantage)
-    except DesignError:
-        return None
-    stds = stds_of(layout, laws)
-    tables, pairs, is_kept = [], [], True
-    start = 0
-    for table, one in zip(found.tables, supports, strict=True):
-        measured = {
-            marginal: max(stds[start + i, answer] for answer in table.answers)
-            for i, marginal in enumerate(one.support)
-        }
-        sensitivities = layout.blocks[start].sensitivities
-        start += len(one.support)
-        wanted, guard = table.wanted(plan, None), found.guard(table)
-        for marginal, reached in variances_of(table, wanted, measured).items():
-            pairs.append((wanted.weights[marginal], reached))
-            is_kept = is_kept and reached <= guard[marginal] * (1.0 + 1e-9)
-        tables.append(replace(table, sensitivities=sensitivities, support=one.support))
-    for b, block in enumerate(layout.blocks[start:], start=start):
-        if not is_checks(block):
-            worst = max(stds[b, answer] for answer in block.answers)
-            pairs.append((max(block.weights), worst**2))
-    return Strategy(tuple(tables), layout, laws, alternatives), pairs, is_kept
-
-
-def stds_of(layout: NoiseLayout, laws: ScaledLaws) -> dict[tuple[int, Answer], float]:
-    """The standard deviation of the noise on each answer of each block, in sensitivities."""
-    found: dict[tuple[int, Answer], float] = {}
-    for spec, entries in layout.draws:
-        stds = laws.laws[spec].stds(layout.specs[spec].batch)
-        for i, std in zip(entries, stds, strict=False):
-            entry = layout.entries[i]
-            found[entry.block, entry.answer] = std
-    return found
-
-
-def separate_stds(layout: NoiseLayout, laws: ScaledLaws) -> dict[Published, float]:
-    """The same by grouping and answer, where each grouping is a block of its own."""
-    found = stds_of(layout, laws)
-    return {(layout.blocks[b].group_by, answer): std for (b, answer), std in found.items()}

@@ -30,14 +30,14 @@ from leastnoise.laws.correlated import gaussian_reach
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.records import Spend
 from leastnoise.releases.noise.layout import CHECKS, AskedAnswer, NoiseLayout, in_batches, layouts
-from leastnoise.releases.noise.margins import (
-    MarginTable,
-    Published,
+from leastnoise.releases.noise.margin_search import (
     Strategy,
     TriedSupports,
     best_strategy,
     separate_stds,
 )
+from leastnoise.releases.noise.margins import MarginTable, Published
+from leastnoise.releases.noise.one_view import is_log_concave
 from leastnoise.releases.noise.search import (
     CLOSE,
     DesignedLaw,
@@ -52,6 +52,7 @@ from leastnoise.releases.noise.search import (
     solve,
 )
 from leastnoise.releases.noise.sensitivity import Block, blocks
+from leastnoise.releases.noise.spreads import with_spreads
 from leastnoise.releases.plan.plan import Plan
 
 _AGAIN = 3  # designs that take back what the checks did not need
@@ -125,9 +126,18 @@ class Mechanism:
         return self.asked or self.blocks
 
     @property
+    def is_one_view(self) -> bool:
+        """Whether all groupings are of one choice of rows of each person."""
+        return any(block.marginal is not None and block.marginal.in_view for block in self.blocks)
+
+    @property
     def spends(self) -> tuple[Spend, ...]:
         """What the ledger is charged."""
-        return tuple(Spend(law.noise, 1.0, law.uses, law.changes) for law in self.laws)
+        return tuple(
+            Spend(law.noise, sensitivity, uses, law.changes)
+            for law in self.laws
+            for sensitivity, uses in law.parts
+        )
 
     @cached_property
     def advantage(self) -> float:
@@ -215,7 +225,8 @@ def mechanism(plan: Plan) -> Mechanism:
             "declare delta = the probability with which epsilon may be exceeded, such as 1e-9."
         )
     asked = blocks(plan)
-    possible = layouts(asked, blocks(plan, joint=True))
+    jointly = blocks(plan, joint=True)
+    possible = layouts(asked, jointly, with_spreads(plan, jointly))
     chosen, found, alternatives = best(possible, plan.epsilon, plan.delta, plan.advantage)
     separate = separate_stds(chosen, found)
     strategy, tried = best_strategy(plan, asked, separate)
@@ -248,8 +259,26 @@ def _of_tables(
     return {
         "tables": strategy.tables,
         "asked": asked,
-        "separate": MappingProxyType(dict(separate)),
+        "separate": MappingProxyType(_in_units(strategy, asked, separate)),
     }
+
+
+def _in_units(
+    strategy: Strategy, asked: Sequence[Block], separate: Mapping[Published, float]
+) -> dict[Published, float]:
+    """The noise of each grouping by itself, in what the numbers of its table are multiples of."""
+    own = {
+        (block.group_by, answer): most
+        for block in asked
+        for answer, most in zip(block.answers, block.sensitivities, strict=True)
+    }
+    found = dict(separate)
+    for table in strategy.tables:
+        for answer, unit in zip(table.answers, table.sensitivities, strict=True):
+            for grouping in table.published:
+                key = (grouping, answer)
+                found[key] = separate[key] * (own[key] / unit)
+    return found
 
 
 # The checks
@@ -321,9 +350,12 @@ def sampled_within(
         # A closed form gets a lattice, which costs a little: it is widened until the judge agrees.
         wider = 1.0 + _WIDER * attempt
         laws = tuple(
-            SampledLaw(law.sampled(wider), law.uses, law.origin, law.changes, law.scales)
+            SampledLaw(
+                law.sampled(wider), law.uses, law.origin, law.changes, law.scales, law.shifts
+            )
             for law in designed
         )
+        _check_spread(laws)
         cost = composed_epsilon(laws, delta)
         if cost <= epsilon and (cap is None or composed_advantage(laws) <= cap):
             return laws, cost
@@ -336,6 +368,16 @@ def sampled_within(
         f"The law with integer weights costs epsilon = {cost:.9g}, more than the {epsilon:g} "
         "allowed."
     )
+
+
+def _check_spread(laws: Sequence[SampledLaw]) -> None:
+    """That every law whose draws one person's rows are spread over is one for which the
+    concentrated change is the worst, as it is drawn."""
+    for law in laws:
+        if law.shifts and not is_log_concave(law.noise):
+            raise DesignError(
+                f"Expected a log-concave law for rows that are spread over groups, not {law.noise}."
+            )
 
 
 def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ...]:
@@ -355,8 +397,9 @@ def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:
     and of unequal sizes."""
     mu2 = 0.0
     for spec, law in zip(layout.specs, laws, strict=False):
-        reach = gaussian_reach(spec.batch, spec.changes, spec.weights)
-        mu2 += spec.uses * reach / law.spread(spec.batch, spec.weights) ** 2
+        reach = spec.uses * gaussian_reach(spec.batch, spec.changes, spec.weights)
+        seen = spec.gaussian_uses if spec.shifts else reach
+        mu2 += seen / law.spread(spec.batch, spec.weights) ** 2
     if layout.checks:
         mu2 += layout.check_uses / laws[-1].noise.variance
     return math.sqrt(mu2)

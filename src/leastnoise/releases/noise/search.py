@@ -42,8 +42,10 @@ from leastnoise.laws.correlated import (
     shared,
 )
 from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.releases.noise import log_concave
 from leastnoise.releases.noise.bodies import Kind, kinds
 from leastnoise.releases.noise.layout import APART, LARGEST, SMALLEST, LawSpec, NoiseLayout
+from leastnoise.releases.noise.log_concave import Shifts
 
 _WORTH_FRACTIONS = 0.01  # of the noise on whole numbers, for which they get noise of the real line
 _GAUSSIAN_CLOSE = 1e-9  # of ε, how close Gaussian noise comes to it
@@ -88,9 +90,13 @@ class DesignedLaw(_UnequalAnswers):
     delta: float
     changes: Changes = BOX
     scales: tuple[float, ...] | None = None
+    shifts: Shifts = ()
 
     def sampled(self, wider: float = 1.0) -> Noise:
         """The law as it is sampled; a closed form gets a lattice and may need to be `wider`."""
+        if self.shifts:
+            whole = log_concave.widened(self.noise.std, self.origin, wider)
+            return log_concave.drawn(whole, self.shifts, self.delta)
         noise = classic.lattice_form(self.noise, wider=wider)
         if noise.sampler().is_exact:  # drawn as it is, without integer weights
             return noise
@@ -101,13 +107,29 @@ class DesignedLaw(_UnequalAnswers):
 class SampledLaw(_UnequalAnswers):
     """A law with integer weights for answers of unit sensitivity, divided by `scales` where there
     are some; one person can be seen in at most `uses` of its draws, and makes the `changes` in
-    each."""
+    each.
+
+    Where one person's rows are spread over its draws, `shifts` are the worst spread: by how much
+    draws move, and how many."""
 
     noise: Noise
     uses: int
     origin: str
     changes: Changes = BOX
     scales: tuple[float, ...] | None = None
+    shifts: Shifts = ()
+
+    @property
+    def parts(self) -> tuple[tuple[float, int], ...]:
+        """The sensitivities that draws are judged at, and how many."""
+        return judged_parts(self)
+
+
+def judged_parts(law: DesignedLaw | SampledLaw) -> tuple[tuple[float, int], ...]:
+    """The sensitivities that the draws of a law are judged at, and how many."""
+    if not law.shifts:
+        return ((1.0, law.uses),)
+    return tuple((float(shift), count) for shift, count in law.shifts)
 
 
 @dataclass(frozen=True)
@@ -121,22 +143,28 @@ class ScaledLaws:
 
 def composed_epsilon(laws: Sequence[DesignedLaw | SampledLaw], delta: float) -> float:
     """ε of all uses of laws."""
-    return _composed([(law.noise, law.uses, law.changes) for law in laws]).epsilon(delta)
+    return _together(laws).epsilon(delta)
 
 
 def composed_advantage(laws: Sequence[DesignedLaw | SampledLaw]) -> float:
     """The attacker's advantage over all uses of laws, an upper bound."""
-    return advantage_of(_composed([(law.noise, law.uses, law.changes) for law in laws]))
+    return advantage_of(_together(laws))
 
 
 def composed_curve(laws: Sequence[DesignedLaw | SampledLaw]) -> PrivacyCurve:
     """The privacy curve of all uses of laws, at a few nodes."""
-    together = _composed([(law.noise, law.uses, law.changes) for law in laws])
-    return together.curve(points=FEW_POINTS)
+    return _together(laws).curve(points=FEW_POINTS)
 
 
-def _composed(laws: Sequence[tuple[Noise, int, Changes]]) -> PrivacyLoss:
-    first, *others = (PrivacyLoss.of(noise, 1.0, space).compose(n) for noise, n, space in laws)
+def _together(laws: Sequence[DesignedLaw | SampledLaw]) -> PrivacyLoss:
+    """The loss of all uses of laws, each at the sensitivities that its draws are judged at."""
+    return _composed(
+        [(law.noise, *part, law.changes) for law in laws for part in judged_parts(law)]
+    )
+
+
+def _composed(laws: Sequence[tuple[Noise, float, int, Changes]]) -> PrivacyLoss:
+    first, *others = (PrivacyLoss.of(noise, s, space).compose(n) for noise, s, n, space in laws)
     for loss in others:
         first = first.compose(loss)
     return first
@@ -212,7 +240,7 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
         return gaussian
 
     def epsilon_of(scale: float) -> float:
-        together = _composed([_cube(spec, spec.sigma(scale)) for spec in specs])
+        together = _composed([one for spec in specs for one in _known(spec, spec.sigma(scale))])
         try:
             return together.epsilon(delta)
         except AccountingError:
@@ -228,6 +256,13 @@ def _estimate(specs: Sequence[LawSpec], epsilon: float, delta: float) -> float:
         return gaussian
     # Else cubes need more than Gaussian noise, or than could be had.
     return gaussian if found is None else found
+
+
+def _known(spec: LawSpec, sigma: float) -> list[tuple[Noise, float, int, Changes]]:
+    """The known law, with the sensitivities that its draws are judged at."""
+    law, uses, changes = _cube(spec, sigma)
+    parts = spec.shifts or ((1, uses),)
+    return [(law, float(shift), count, changes) for shift, count in parts]
 
 
 def _cube(spec: LawSpec, sigma: float) -> tuple[Noise, int, Changes]:
@@ -285,7 +320,7 @@ def gaussian_scale(
     """The scale that the best Gaussian noise would need, +inf where the fixed sigmas leave it
     nothing; for fixed sigmas only, the share of μ that they use: μ² = Σ uses·reach/σ². Its
     advantage is 2Φ(μ/2) − 1."""
-    seen = [spec.uses * _reach(spec) for spec in specs]
+    seen = [spec.gaussian_uses if spec.shifts else spec.uses * _reach(spec) for spec in specs]
     each = list(zip(seen, specs, strict=True))
     spent = sum(uses / spec.fixed**2 for uses, spec in each if spec.fixed is not None)
     wanted = sum(uses / spec.factor**2 for uses, spec in each if spec.fixed is None)
@@ -359,7 +394,10 @@ class _WithinLimits:
 
 
 def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float) -> ScaledLaws:
-    """The laws of least common scale that keep ε and the cap, of all kinds."""
+    """The laws of least common scale that keep ε and the cap, of all kinds. None of them is known
+    to have its worst spread where rows of one person are concentrated."""
+    if any(spec.shifts for spec in specs):
+        raise DesignError("There is no capped noise for rows that are spread over groups.")
     found = _all_gaussian(specs, epsilon, delta, cap)
     for kind in kinds(specs):
         found = _less_noise(found, _of_kind(kind, specs, (epsilon, delta, cap), found))
@@ -385,7 +423,7 @@ def _of_kind(
         made = [kind(spec, spec.sigma(scale)) for spec in specs]
         part = delta / len(specs)
         laws = [DesignedLaw(*one[:3], part, one.changes) for one in made]
-        together = _composed([(law.noise, law.uses, law.changes) for law in laws])
+        together = _together(laws)
         cost = together.epsilon(delta)
         share = max(cost / epsilon, advantage_of(together) / cap)
         return _WithinLimits(ScaledLaws(scale, tuple(laws), cost), share)
@@ -415,6 +453,8 @@ def _all_gaussian(
     """The best Gaussian noise, which no release may be worse than; None if sigmas are fixed."""
     scale = gaussian_scale(specs, epsilon, delta, cap)
     if not math.isfinite(scale) or all(spec.fixed is not None for spec in specs):
+        return None
+    if any(spec.shifts for spec in specs):  # whose laws are drawn as integers, Gaussian among them
         return None
     found = _judged(scale, [_gaussian(spec, spec.sigma(scale), delta) for spec in specs], delta)
     return found if found.epsilon <= epsilon else None
@@ -458,6 +498,8 @@ def _common(
             )
         return found
     low, high = SMALLEST / max(factors), LARGEST / min(factors)
+    if any(spec.shifts for spec in specs):  # whose sigmas are in units, and not in sensitivities
+        low, high = SMALLEST, LARGEST
     guess = _estimate(specs, target, delta) if start is None else start
     begin = guess if math.isfinite(guess) else math.sqrt(low * high)
     found = calibrate(
@@ -481,6 +523,8 @@ def designed(
     spec: LawSpec, delta: float, *, epsilon: float | None = None, sigma: float | None = None
 ) -> DesignedLaw:
     """The best law for a spec."""
+    if spec.shifts:
+        return _of_spread(spec, delta, epsilon=epsilon, sigma=sigma)
     # On the integers very small noise may not exist; the real line then serves counts too.
     domains: tuple[Domain, ...] = ("integer", "real") if spec.domain == "integer" else ("real",)
     found, failure = _least_noise_on(domains, spec, delta, epsilon=epsilon, sigma=sigma)
@@ -531,6 +575,18 @@ def _may_gain_on_the_line(spec: LawSpec) -> bool:
     the best for few of them, is a law of the real line."""
     ranges = spec.changes.ranges_of(spec.batch) if spec.changes.is_one_sided else None
     return ranges is not None and any(low < 0 for low, _ in ranges)
+
+
+def _of_spread(
+    spec: LawSpec, delta: float, *, epsilon: float | None, sigma: float | None
+) -> DesignedLaw:
+    """The best log-concave law for rows that are spread over draws: see `one_view`."""
+    if sigma is not None:
+        noise, name = log_concave.of_sigma(sigma, spec.shifts, delta)
+    else:
+        noise, name = log_concave.of_epsilon(float(epsilon or 0.0), spec.shifts, delta)
+    log_concave.drawn(noise, spec.shifts, delta)  # which may not be possible
+    return DesignedLaw(noise, spec.uses, name, delta, shifts=spec.shifts)
 
 
 def _designed_on(

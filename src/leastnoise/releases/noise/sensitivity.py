@@ -54,7 +54,7 @@ person moves the p answers of at most
     replace      min(2g, all groups): g groups they leave and g they enter
 
 and no others. Each answer is divided by its own sensitivity, so that every |change| ≤ 1, whatever
-its unit. Three ways to add noise are valid, and `mechanism` takes the one of least noise:
+its unit. Four ways to add noise are valid, and `mechanism` takes the one of least noise:
 
     joint      one draw for all d answers: the change is a vector in the cube [−1, 1]^d, which is
                what a joint law is judged for; or in a part of it, see below.
@@ -63,6 +63,14 @@ its unit. Three ways to add noise are valid, and `mechanism` takes the one of le
                most (touched groups) draws: those dominating pairs are composed.
     product    one draw for each answer: at most Σ (touched groups)·p draws see any change, by the
                same argument.
+
+    spread     one draw for each answer, of which a person moves all together by L·w at most, with
+               L = min(R, g·m) rows of at most w each: `spreads` says by how much, `one_view` which
+               of these changes is the worst and for which laws. The cell of other keys is not free
+               here: who has L rows in declared groups may be counted there too, so it is a check.
+
+Where the bounds of no grouping let in fewer than R rows, one choice of rows may serve all of them
+(`spreads`, `view_tables`). The blocks are then marginals of these rows and have the bounds above.
 
 **Ranges.** With add/remove a person who comes adds to every answer an element of its C, and one who
 goes takes it away: the vector of changes is in ∏ C, or in its mirror −∏ C, the sign being the same
@@ -134,8 +142,9 @@ from typing import Literal
 
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
+from leastnoise.releases.noise.one_view import Spread
 from leastnoise.releases.plan.formula import Formula
-from leastnoise.releases.plan.keys import Key, groups
+from leastnoise.releases.plan.keys import Key, groups, hidden_labels
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
 
@@ -162,6 +171,7 @@ class Answer:
     # Of other keys, and of what the bounds of a grouping leave out; without, too many rows.
     group_by: tuple[Key, ...] = ()
     where: Formula | None = None  # which rows it is about: those of its view
+    in_view: bool = False  # of what the one view of the plan leaves out in one cell of it
 
     @property
     def half_range(self) -> int:
@@ -204,6 +214,12 @@ class MeasuredMarginal:
     table: int
     hidden: tuple[Key, ...] = ()
     within: tuple[Key, ...] = ()
+    is_one_row: bool = False  # whether a person has one row, and is in one cell
+    in_view: bool = False  # of the rows that the one view of the plan keeps of each person
+
+    def labels(self, key: Key) -> tuple[str, ...]:
+        """The labels of a column of the table, the hidden ones last."""
+        return (*key.labels, *hidden_labels(key, self.hidden, self.within))
 
 
 @dataclass(frozen=True)
@@ -227,6 +243,14 @@ class Block:
     # what a person who comes adds to each of `answers`, and then to `other`, in sensitivities
     ranges: tuple[AnswerRange, ...] = ()
     marginal: MeasuredMarginal | None = None
+    # Of each answer, what one person changes over all groups, where that is less than `touched`
+    # times its sensitivity; none where nothing else is known, or wanted.
+    spreads: tuple[Spread | None, ...] = ()
+
+    @property
+    def paid_uses(self) -> int:
+        """How many draws at its sensitivity a person costs, about."""
+        return 1 if any(self.spreads) else self.touched
 
     @property
     def where(self) -> Formula | None:
@@ -237,9 +261,7 @@ class Block:
     def groups(self) -> list[tuple[str, ...]]:
         if self.marginal is None:
             return groups(self.group_by)
-        hidden = self.marginal.hidden
-        each = ((*key.labels, *([key.other] if key in hidden else [])) for key in self.group_by)
-        return list(product(*each))
+        return list(product(*map(self.marginal.labels, self.group_by)))
 
     @cached_property
     def cells(self) -> list[tuple[str, ...]]:
@@ -299,7 +321,8 @@ def sensitivity(answer: Answer, limit: ContributionBounds, relation: str) -> int
 def range_of(plan: Plan, answer: Answer, limit: ContributionBounds) -> AnswerRange:
     """By how much a person who comes moves the answer, in sensitivities; either way where that does
     not help, see the docstring above. The ends are floats, rounded outwards."""
-    is_apart = plan.relation == "add/remove" and "totals" not in plan.postprocess
+    is_solved = "totals" in plan.postprocess and not plan.one_row_per_person
+    is_apart = plan.relation == "add/remove" and not is_solved
     is_n_public = any(statistic.public_n is not None for statistic in plan.statistics)
     low, high = contribution(answer, limit)
     largest = max(abs(low), abs(high))
@@ -397,15 +420,18 @@ def is_checks(block: Block) -> bool:
     return block.answers[0].measure in ONCE
 
 
-def checks_block(plan: Plan, other_keys: Sequence[View]) -> list[Block]:
-    """The block of the checks that count persons, if there are any."""
+def checks_block(
+    plan: Plan, other_keys: Sequence[View], left_out: Sequence[Answer] | None = None
+) -> list[Block]:
+    """The block of the checks that count persons, if there are any; with `left_out` for those whose
+    rows are left out, by default by the bounds of every grouping."""
     values = bounded_columns(plan)
     columns = dict.fromkeys(one.column for one in values if one.column not in plan.derive)
     answers = [
         *(Answer("other keys", group_by=one, where=where) for one, where in other_keys),
         *(Answer("unreadable", column=column) for column in columns),
         *(Answer("clipped", one, one.column) for one in values),
-        *_left_out(plan),
+        *(_left_out(plan) if left_out is None else left_out),
     ]
     if not answers:
         return []
@@ -431,14 +457,19 @@ def bounded_columns(plan: Plan) -> list[Values]:
     return list(bounds.values())
 
 
+def left_out_of(plan: Plan, views: Sequence[View]) -> list[Answer]:
+    """Where a bound on rows, or those of these views, may leave rows of a person out."""
+    every = dict.fromkeys(((), where) for _, where in views)
+    found = [one for one in views if one[0] and any(leaves_out(plan, one[0]))]
+    return [Answer("left out", group_by=one, where=where) for one, where in (*every, *found)]
+
+
 def _left_out(plan: Plan) -> list[Answer]:
     """Where a bound on rows, on groups, or on rows in one group may leave rows of a person out."""
     if plan.person is None:
         return []
     views = dict.fromkeys((s.group_by, s.condition) for s in plan.statistics)
-    every = dict.fromkeys(((), where) for _, where in views)
-    found = [one for one in views if one[0] and any(leaves_out(plan, one[0]))]
-    return [Answer("left out", group_by=one, where=where) for one, where in (*every, *found)]
+    return left_out_of(plan, list(views))
 
 
 def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
@@ -516,7 +547,7 @@ def measured_block(
     )
     if 0 in block.sensitivities:
         return None
-    has_several = any(len(key.labels) + (key in about.hidden) > 1 for key in keys)
+    has_several = any(len(about.labels(key)) > 1 for key in keys)
     is_replaced = plan.relation == "replace"
     return replace(block, touched=2 if is_replaced and has_several else 1)
 
@@ -524,15 +555,14 @@ def measured_block(
 def with_outside(plan: Plan, marginals: Sequence[Block]) -> tuple[Block, ...]:
     """The measured marginals of a table, the first with the cell of the rows that are not in it.
 
-    A person there is in no other cell. So with add/remove the cell costs nothing; with replace one
-    who leaves the table changes one cell of each of the k marginals and this one, k + 1 in all,
-    which is no more than where some marginal has two cells.
+    A person there is in no other cell. So with add/remove the cell costs nothing. With replace one
+    who leaves the table changes one cell of the first marginal and this one: two draws of its law,
+    which are paid for if it has several cells, else the cell is a check.
     """
     first, *rest = marginals
     if first.marginal is None or not first.marginal.within:
         return tuple(marginals)
-    uses = sum(block.touched for block in marginals)
-    is_free = plan.relation == "add/remove" or uses > len(marginals)
+    is_free = plan.relation == "add/remove" or first.touched > 1
     outside = replace(first, other=Answer("rows"), other_sensitivity=1, other_is_free=is_free)
     return (outside, *rest)
 

@@ -10,6 +10,12 @@ label: two declared keys that could match the same text are refused. A row whose
 declared, or missing, or of two columns one of the two, belongs to the one group of *all other keys*
 of its grouping. Persons are bounded by labels, after matching, so however coarse the matching is, a
 person counts in no more groups than declared.
+
+**Hierarchies.** Keys may be *within* those of another column: districts within regions. A row has
+such a key if it has the declared district *and* the region that this one is declared in, so a
+district's rows are some of its region's whatever the table says, and two regions may have a
+district of the same name. The label is that of the region and that of the district with a sign
+between them that no declared key has.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import Any, Literal
 
 from leastnoise.errors import InvalidParameterError, PlanError, one_of, plain_text, real_number
@@ -31,6 +37,7 @@ TRUTHS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")
 BLANKS = " \t\r\n\u00a0"
 LARGEST_WHOLE = 2**53 - 1  # of the whole numbers that 64-bit floats tell apart
 OTHER = "all other keys"  # how that group is shown
+BETWEEN = "\x1f"  # the labels of a hierarchy: cannot be seen, so no declared key has it
 
 PERIODS = ("year", "quarter", "month", "week", "day", "weekday")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -45,7 +52,8 @@ class Key:
     """One column to group by: its declared keys, or, for a histogram of numbers, the edges of bins.
 
     Bin i holds edges[i] ≤ x < edges[i+1]; the last bin holds its upper edge too. Where the keys are
-    `complete`, a row with another key counts in no statistic of the plan.
+    `complete`, a row with another key counts in no statistic of the plan. `within` are the keys of
+    a column that these belong to, and `under` says of each to which, by its place there.
     """
 
     column: str
@@ -55,10 +63,14 @@ class Key:
     complete: bool = False
     by: str = ""  # of days: "year", "quarter", "month", "week", "day", "weekday"
     span: tuple[date, ...] = ()  # the first and the last day that `by` is declared for
+    within: Key | None = None
+    under: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         text("group_by column", self.column)
         one_of("match", self.match, MATCHES)
+        if self.within is not None:
+            self._check_within(self.within)
         if not isinstance(self.complete, bool):
             raise InvalidParameterError("complete", self.complete, "to be true or false")
         if self.by:
@@ -74,6 +86,21 @@ class Key:
             raise PlanError(f"Bins of {self.column!r} are no text: leave match out.")
         elif self.edges:
             self._check_edges()
+
+    def _check_within(self, above: Key) -> None:
+        if self.edges or len(self.under) != len(self.values):
+            raise PlanError(
+                f"The keys of {self.column!r} are within those of {above.column!r}: declare a list "
+                "of them for each of these, and no edges."
+            )
+        if self.column in above.path_columns:
+            raise PlanError(f"The keys of {self.column!r} cannot be within their own column.")
+        empty = [title for i, title in enumerate(above.titles) if i not in self.under]
+        if empty or max(self.under) >= len(above.labels):
+            raise PlanError(
+                f"Every key of {above.column!r} needs at least one of {self.column!r}; "
+                f"{empty[0] if empty else self.under!r} has none."
+            )
 
     def _check_edges(self) -> None:
         edges = self.edges
@@ -125,7 +152,7 @@ class Key:
                 real_number(name, value)
             elif not isinstance(value, int) or abs(value) >= 10**MOST_TEXT:
                 raise InvalidParameterError(name, value, "to be a text, a number or a truth value")
-        if self.match != "exact" and not self.texts:
+        if self.match != "exact" and not self.own.texts:
             raise PlanError(
                 f"match = {self.match!r} is for text: {self.column!r} has no key that is."
             )
@@ -133,8 +160,8 @@ class Key:
             raise InvalidParameterError(
                 f"keys of {self.column!r}", list(self.values), "to be different from each other"
             )
-        for word in self.texts:
-            if number_of_text(word) in self.numbers or truth_of_text(word) in self.truths:
+        for word in self.own.texts:
+            if number_of_text(word) in self.own.numbers or truth_of_text(word) in self.truths:
                 raise PlanError(
                     f"The keys of {self.column!r} are ambiguous: the text {word!r} is also one of "
                     "its numbers or truth values. Declare one of the two."
@@ -147,7 +174,35 @@ class Key:
             return WEEKDAYS if self.by == "weekday" else period_names(self.by, self.edges)
         if self.edges:
             return tuple(str(i) for i in range(len(self.edges) - 1))
-        return tuple(self._label(value) for value in self.values)
+        own = tuple(self._label(value) for value in self.values)
+        if self.within is None:
+            return own
+        above = self.within.labels
+        return tuple(above[i] + BETWEEN + one for i, one in zip(self.under, own, strict=True))
+
+    @cached_property
+    def own(self) -> Key:
+        """The keys of the column itself, each once, where they are within another's."""
+        if self.within is None:
+            return self
+        each: dict[str, str | float | bool] = {}
+        for value in self.values:
+            same = each.setdefault(self._label(value), value)
+            if isinstance(same, str) != isinstance(value, str):
+                raise PlanError(
+                    f"The keys of {self.column!r} are ambiguous: {value!r} is a text in one place "
+                    "and none in another. Declare one of the two."
+                )
+        return Key(self.column, tuple(each.values()), match=self.match)
+
+    @property
+    def path(self) -> tuple[Key, ...]:
+        """The keys that these are within, the widest first, and these."""
+        return (*(() if self.within is None else self.within.path), self)
+
+    @property
+    def path_columns(self) -> tuple[str, ...]:
+        return tuple(key.column for key in self.path)
 
     def _label(self, value: str | float | bool) -> str:
         if isinstance(value, str):
@@ -164,8 +219,9 @@ class Key:
         if self.is_of_days:
             return tuple(f"{a} to before {b}" for a, b in pairwise(self.edges))
         if not self.edges:
-            pairs = zip(self.values, self.labels, strict=True)
-            return tuple(value if isinstance(value, str) else label for value, label in pairs)
+            return tuple(
+                value if isinstance(value, str) else self._label(value) for value in self.values
+            )
         last = len(self.edges) - 2
         bins = enumerate(pairwise(self.edges))
         return tuple(f"[{a:g}, {b:g}{']' if i == last else ')'}" for i, (a, b) in bins)
@@ -202,15 +258,66 @@ class Key:
             label += "'"
         return label
 
+    @cached_property
+    def keys_shown(self) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """Of each key the columns of its path, with the keys there as they are shown."""
+        own = [(self.column, title) for title in self.titles]
+        if self.within is None:
+            return tuple((one,) for one in own)
+        above = self.within.keys_shown
+        return tuple((*above[i], one) for i, one in zip(self.under, own, strict=True))
+
     def describe(self) -> dict[str, Any]:
         if self.by:
             days = [day.isoformat() for day in self.span]
             return {"column": self.column, "by": self.by, "span": days, "complete": self.complete}
         values = list(self.values)
         edges = [edge.isoformat() if isinstance(edge, date) else edge for edge in self.edges]
-        plain = {"column": self.column, "values": values, "edges": edges, "match": self.match}
-        # So a plan keeps the hash that it had before there was such a declaration.
-        return {**plain, "complete": True} if self.complete else plain
+        plain: dict[str, Any] = {
+            "column": self.column,
+            "values": values,
+            "edges": edges,
+            "match": self.match,
+        }
+        # So a plan keeps the hash that it had before there were such declarations.
+        if self.complete:
+            plain["complete"] = True
+        if self.within is not None:
+            plain |= {"within": self.within.describe(), "under": list(self.under)}
+        return plain
+
+
+def hidden_labels(key: Key, hidden: Sequence[Key], declared: Sequence[Key]) -> tuple[str, ...]:
+    """The labels of the hidden keys of a column in a table of these columns, some with hidden keys:
+    "other", or, where the table has keys that these are within, one for each of those."""
+    if key not in hidden:
+        return ()
+    above = above_in(key, (*hidden, *declared))
+    if above is None:
+        return (key.other,)
+    parents = (*above.labels, *hidden_labels(above, hidden, declared))
+    return tuple(label + BETWEEN + key.own.other for label in parents)
+
+
+def hidden_shown(
+    key: Key, hidden: Sequence[Key], declared: Sequence[Key]
+) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """The same keys, each as the columns of its path with what is shown there."""
+    above = above_in(key, (*hidden, *declared)) if key in hidden else None
+    if above is None:
+        return (((key.column, OTHER),),) if key in hidden else ()
+    parents = (*above.keys_shown, *hidden_shown(above, hidden, declared))
+    return tuple((*one, (key.column, OTHER)) for one in parents)
+
+
+def above_in(key: Key, keys: Sequence[Key]) -> Key | None:
+    """The nearest of these that a key is within."""
+    return next((one for one in reversed(key.path[:-1]) if one in keys), None)
+
+
+def label_above(label: str, key: Key) -> str:
+    """The label, in the column of `key`, of a label of keys that are within it."""
+    return BETWEEN.join(label.split(BETWEEN)[: len(key.path)])
 
 
 def groups(group_by: Sequence[Key]) -> list[tuple[str, ...]]:
@@ -220,18 +327,17 @@ def groups(group_by: Sequence[Key]) -> list[tuple[str, ...]]:
 
 def group_titles(group_by: Sequence[Key]) -> list[str]:
     """The same groups as they are shown."""
-    titles = [[f"{key.column} = {title}" for title in key.titles] for key in group_by]
-    return [", ".join(parts) for parts in product(*titles)]
+    return [", ".join(f"{c} = {title}" for c, title in keys) for keys in group_keys(group_by)]
 
 
 def group_keys(group_by: Sequence[Key]) -> list[tuple[tuple[str, str], ...]]:
     """The same groups, each as its columns with their keys as they are shown."""
-    return list(product(*([(key.column, title) for title in key.titles] for key in group_by)))
+    return [tuple(chain(*each)) for each in product(*(key.keys_shown for key in group_by))]
 
 
 def keys_of(group_by: Any, kind: str) -> tuple[Key, ...]:
-    """Keys as they are, or from {column: values}, {column: {"values": […], "match": …}} and
-    {column: {"edges": […]}}."""
+    """Keys as they are, or from {column: values}, {column: {"values": […], "match": …}},
+    {column: {"edges": […]}} and {column: {"within": {column: keys}, "values": [[…], …]}}."""
     if isinstance(group_by, tuple) and all(isinstance(key, Key) for key in group_by):
         return group_by
     if not isinstance(group_by, Mapping):
@@ -250,6 +356,8 @@ def _key_of(column: str, declared: Any) -> Key:
         )
     if "by" in declared:
         return _periods_of(column, declared)
+    if "within" in declared:
+        return _key_within(column, declared)
     listed = declared.get("edges" if "edges" in declared else "values")
     known = ({"edges"}, {"values"}, {"values", "match"})
     if set(declared) - {"complete"} not in known or not isinstance(listed, (list, tuple)):
@@ -263,6 +371,42 @@ def _key_of(column: str, declared: Any) -> Key:
         return Key(column, edges=tuple(listed), complete=complete)
     match = declared.get("match", "exact")
     return Key(column, values=tuple(listed), match=match, complete=complete)
+
+
+def _key_within(column: str, declared: Mapping[str, Any]) -> Key:
+    """Keys within those of another column: a list of them for each of those, in their order, or by
+    their names."""
+    above, listed = declared["within"], declared.get("values")
+    is_known = set(declared) <= {"within", "values", "match", "complete"}
+    if not is_known or not isinstance(above, Mapping) or len(above) != 1:
+        raise PlanError(
+            f"The keys of {column!r} are within those of one other column: declare {{within = "
+            "{column = keys}, values = [a list of keys for each of those]}."
+        )
+    ((name, keys),) = above.items()
+    parent = _key_of(name, keys)
+    children = _by_parent(column, parent, listed)
+    return Key(
+        column,
+        values=tuple(value for each in children for value in each),
+        match=declared.get("match", "exact"),
+        complete=declared.get("complete", False),
+        within=parent,
+        under=tuple(i for i, each in enumerate(children) for _ in each),
+    )
+
+
+def _by_parent(column: str, parent: Key, listed: Any) -> list[Any]:
+    """The declared keys of each parent, in the order of those."""
+    if isinstance(listed, Mapping) and sorted(listed) == sorted(parent.titles):
+        listed = [listed[title] for title in parent.titles]
+    is_list = isinstance(listed, (list, tuple)) and len(listed) == len(parent.labels)
+    if not is_list or not all(isinstance(each, (list, tuple)) for each in listed):
+        raise PlanError(
+            f"{column!r} needs a list of its keys for each of the {len(parent.labels)} of "
+            f"{parent.column!r}: [[keys], [keys], …] in their order, or {{key = [keys], …}}."
+        )
+    return list(listed)
 
 
 def _periods_of(column: str, declared: Mapping[str, Any]) -> Key:

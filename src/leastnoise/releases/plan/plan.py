@@ -106,9 +106,10 @@ class Plan:
         where: Which rows count at all, as a formula such as "admitted >= 2025-01-01"; see
             `docs/formats.md`. Without one all do.
         columns: What columns hold where their use does not say it, and how days are written:
-            `Reading`s or a table such as {"smoker": "truth"}.
+            `Reading` objects, or a table such as {"smoker": "truth"}.
         derive: Columns that are computed from those of the table, row by row: a table of names and
-            formulas, such as {"bmi": "weight / (height * height)"}. A formula may use those before.
+            formulas, such as {"bmi": "weight / (height * height)"}, each of which may use those
+            before it.
 
     Raises:
         PlanError: something that privacy needs is not declared, or contradicts itself.
@@ -342,7 +343,7 @@ class Plan:
         """The columns of the table that are read."""
         named = [] if self.person is None else [self.person]
         for statistic in self.statistics:
-            named += [key.column for key in statistic.group_by]
+            named += [column for key in statistic.group_by for column in key.path_columns]
             named += [] if statistic.column is None else [statistic.column]
         for formula in (*self.formulas.values(), *self.conditions):
             named += columns_of(formula)

@@ -154,9 +154,10 @@ class Statistic:
         return shortened(f"{grouped} where {self.where}") if self.where else grouped
 
     def _check_groups(self) -> None:
-        columns = [key.column for key in self.group_by]
+        columns = [column for key in self.group_by for column in key.path_columns]
         if len(set(columns)) != len(columns):
-            raise InvalidParameterError("group_by", columns, "to name each column once")
+            expected = "to name each column once, and none that another one's keys are within"
+            raise InvalidParameterError("group_by", columns, expected)
         if math.prod(len(key.labels) for key in self.group_by) > MOST_GROUPS:
             raise PlanError(
                 f"{self.name!r} has more than {MOST_GROUPS} groups: declare fewer keys."

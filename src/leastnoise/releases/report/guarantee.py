@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -13,8 +14,8 @@ from leastnoise.releases.estimates.shares import share
 from leastnoise.releases.noise.margins import named_marginal
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.search import SampledLaw
-from leastnoise.releases.noise.sensitivity import Block, bounded_columns
-from leastnoise.releases.plan.keys import OTHER, group_titles
+from leastnoise.releases.noise.sensitivity import Block, MeasuredMarginal, bounded_columns
+from leastnoise.releases.plan.keys import Key, group_titles, hidden_shown
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import ReleaseRecord
 from leastnoise.text.numbers import above, below
@@ -25,8 +26,13 @@ _LAYOUTS = {
     "product": "independent noise on each answer",
     "joint, weights apart": "one joint draw for all answers of a weight",
     "by group, weights apart": "one joint draw for the answers of each group and weight",
+    "spread": "independent noise on each answer, for all rows of a person in one group",
     "series": "the next numbers of one joint draw that is kept for a series of questions",
 }
+_ONE_VIEW = (
+    " All of them are of the same rows, chosen once for each person: at most rows_per_person of "
+    "them, whatever groups they are in."
+)
 _ONCE = (
     "Where a range stands in the place of a ±, a line may be about persons who are counted under "
     "another line, for each is counted under one of these only. Its lower end is what is counted "
@@ -35,14 +41,21 @@ _ONCE = (
 )
 
 
-def unit(plan: Plan) -> str:
+def unit(plan: Plan, made: Mechanism | None = None) -> str:
     """Whom the release protects, in words."""
     if plan.one_row_per_person:
         return "one row of the table, which is one person"
     parts = [f"at most {plan.rows_per_person} rows"]
-    if plan.groups_per_person is not None:
+    if made is not None and made.is_one_view:
+        parts = [f"the same {parts[0]} for all groupings"]
+        parts += [] if plan.rows_per_group is None else [_in_one_cell(plan.rows_per_group)]
+    elif plan.groups_per_person is not None:
         parts.append(f"in at most {plan.groups_per_person} groups of each grouping")
     return f"one person: all rows with the same {plan.person}, of which {' '.join(parts)} count"
+
+
+def _in_one_cell(rows: int) -> str:
+    return f"(at most {rows} with the same keys)"
 
 
 def guarantee(release: ReleaseRecord) -> dict[str, Any]:
@@ -53,9 +66,9 @@ def guarantee(release: ReleaseRecord) -> dict[str, Any]:
         "epsilon_allowed": plan.epsilon,
         "delta": release.delta,
         "relation": plan.relation,
-        "unit": unit(plan),
+        "unit": unit(plan, release.mechanism),
         "rows_per_person": 1 if plan.one_row_per_person else plan.rows_per_person,
-        "groups_per_person": 1 if plan.one_row_per_person else plan.groups_per_person,
+        "groups_per_person": _groups(release),
         "covers": covers(release),
         "entropy": release.entropy,
         "in_words": in_words(release),
@@ -105,6 +118,13 @@ def attacker_in_words(release: ReleaseRecord) -> str:
         f"({promise} {per_cent(_allowed_guesses(release))}; with Gaussian noise of the same ε and "
         f"δ, {larger}, it is {about(made.attacker.gaussian_guess)})."
     )
+
+
+def _groups(release: ReleaseRecord) -> int | None:
+    """In how many groups of a grouping one person counts; None where nothing bounds that."""
+    if release.plan.one_row_per_person:
+        return 1
+    return None if release.mechanism.is_one_view else release.plan.groups_per_person
 
 
 def covers(release: ReleaseRecord) -> str:
@@ -202,7 +222,7 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
                 "answers_a_draw": one.noise.dimension,
                 "draws_that_see_a_person": one.uses,
                 **_sizes(one),
-                "one_person_changes": one.changes.sentence(one.noise.dimension),
+                "one_person_changes": _changes_in_words(one),
             }
             for one in made.laws
         ],
@@ -213,6 +233,19 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
         "gaussian_std_at_the_same_budget": made.gaussian_factor,
         "why": why(release),
     }
+
+
+def _changes_in_words(law: SampledLaw) -> str:
+    """What one person changes in the draws of a law."""
+    if not law.shifts:
+        return law.changes.sentence(law.noise.dimension)
+    worst = ", ".join(
+        f"{count} answer{'s' if count > 1 else ''} by {shift}" for shift, count in law.shifts
+    )
+    return (
+        "one person spreads a bounded number of rows over the answers; the worst way is to move "
+        f"{worst} units, for the law is log-concave"
+    )
 
 
 def drawn_together(release: ReleaseRecord) -> list[dict[str, Any]]:
@@ -269,11 +302,16 @@ def _group_title(block: Block, group: int) -> str:
     """A group of a block for people; of a table that has hidden keys, with those."""
     if block.marginal is None:
         return group_titles(block.group_by)[group]
-    titles = [
-        [f"{key.column} = {title}" for title in (*key.titles, *([OTHER] if hidden else []))]
-        for key, hidden in ((key, key in block.marginal.hidden) for key in block.group_by)
+    return _titles_of_table(block.group_by, block.marginal)[group]
+
+
+@lru_cache(maxsize=16)
+def _titles_of_table(group_by: tuple[Key, ...], about: MeasuredMarginal) -> list[str]:
+    each = [(*key.keys_shown, *hidden_shown(key, about.hidden, about.within)) for key in group_by]
+    return [
+        ", ".join(f"{column} = {title}" for shown in cell for column, title in shown)
+        for cell in product(*each)
     ]
-    return ", ".join(list(product(*titles))[group])
 
 
 def tables(made: Mechanism) -> list[dict[str, Any]]:
@@ -304,6 +342,7 @@ def margins_in_words(made: Mechanism) -> str:
     return (
         f"Measured with noise was: {measured}. All other counts and sums of these tables are put "
         "together from the measured numbers by least squares, so totals, margins and cells add up."
+        f"{_ONE_VIEW if made.is_one_view else ''}"
     )
 
 

@@ -67,7 +67,7 @@ def html_report(release: ReleaseRecord) -> str:
 {_guesses(release)}</dl>
 <h2>What is guaranteed</h2>
 <p>{escape(in_words(release))}</p>
-{_attacker(release)}<p>Protected is {escape(unit(plan))}.
+{_attacker(release)}<p>Protected is {escape(unit(plan, made))}.
 Neighbouring tables: {escape(plan.relation)} one person.
 This covers {escape(guarantee(release)["covers"])}.</p>
 {_cautions(release)}<h2>The numbers</h2>{labelled}

@@ -46,8 +46,10 @@ def registry(release: ReleaseRecord) -> dict[str, Any]:
             },
             "privacy_loss": {
                 "privacy_unit": "Person-level",
-                "privacy_unit_description": f"Protected is {unit(plan)}. Neighbouring tables: "
-                f"{plan.relation} one person.",
+                "privacy_unit_description": (
+                    f"Protected is {unit(plan, release.mechanism)}. "
+                    f"Neighbouring tables: {plan.relation} one person."
+                ),
                 "privacy_parameters": {"epsilon": release.epsilon, "delta": release.delta},
                 "privacy_parameters_description": in_words(release),
             },

@@ -5,6 +5,8 @@ Pure functions of public numbers and noisy answers; no plan, no engine and no la
 columns         sets of columns, their cells, the hidden key "other", residuals
 reconstruction  least squares over marginals in closed form: values, variances, covariances
 trees           the same for uneven hierarchies, in two passes
+hierarchies     the same for a hierarchy crossed with other columns
+exact_sums      numbers whose sums agree to the last digit
 intervals       the exact law of an error from characteristic functions
 strategy        which marginals to measure: all supports, or by adding, dropping and swapping
 residuals       the same for noise on residuals: the best precisions of a Gaussian or a sphere

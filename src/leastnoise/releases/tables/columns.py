@@ -17,11 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, combinations
+from typing import TypeVar
 
 Marginal = tuple[int, ...]
+Size = TypeVar("Size", int, float)
 
 
-def cells(sizes: Sequence[int], marginal: Iterable[int]) -> int:
+def cells(sizes: Sequence[Size], marginal: Iterable[int]) -> Size | int:
     """n_S: how many cells a marginal has."""
     return math.prod(sizes[j] for j in marginal)
 
@@ -42,12 +44,12 @@ def closure(marginals: Iterable[Sequence[int]]) -> tuple[Marginal, ...]:
     return tuple(sorted(found, key=lambda part: (len(part), part)))
 
 
-def residual_share(sizes: Sequence[int], residual: Iterable[int]) -> float:
+def residual_share(sizes: Sequence[float], residual: Iterable[int]) -> float:
     """p_A: the share of a cell's variance that its residual keeps, Π (1 − 1/n_j)."""
     return math.prod(1.0 - 1.0 / sizes[j] for j in residual)
 
 
-def residual_dimension(sizes: Sequence[int], residual: Iterable[int]) -> int:
+def residual_dimension(sizes: Sequence[float], residual: Iterable[int]) -> float:
     """How many numbers a residual is made of, Π (n_j − 1)."""
     return math.prod(sizes[j] - 1 for j in residual)
 

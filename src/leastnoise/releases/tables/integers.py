@@ -7,8 +7,8 @@ found by accelerated projected gradients, whose steps are passes over the margin
 
 **Whole.** Every published number is moved by less than 1 where that is possible for all at once:
 
-    nested marginals       the total is rounded; the children of each parent get their floors, and
-                           the missing units go to the largest remainders, top down
+    nested marginals, and  the total is rounded; the children of each parent get their floors, and
+    hierarchies            the missing units go to the largest remainders, top down
     margins of one column  the total is rounded, and each margin to it in the same way
     two columns            a flow between rows and columns has whole corners (Cox and Ernst 1982): a
                            linear program with every number between its floor and its ceiling
@@ -23,13 +23,20 @@ coverage of an interval around a processed number is not known.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from scipy import optimize, sparse
 
 from leastnoise.releases.tables.columns import Marginal, cells, closure
+from leastnoise.releases.tables.hierarchies import (
+    NestedMeasurement,
+    finest,
+    nested_table,
+    spread_out,
+    summed,
+)
 from leastnoise.releases.tables.reconstruction import (
     Floats,
     Measurement,
@@ -42,16 +49,51 @@ _CLOSE = 1e-7  # of the noise: how far the last step may still move a cell
 _WHOLE = 1e-6  # what is so near to a whole number is one
 
 
-def fitted_table(
-    measured: Measurement, answers: Mapping[Marginal, Floats], *, non_negative: bool
-) -> Floats:
+Answers = Mapping[Marginal, Floats]
+AddUp = Callable[[Floats, Marginal], Floats]  # a marginal of the whole table
+SpreadOut = Callable[[Floats, Marginal], Floats]  # in every cell the value of a marginal's cell
+
+
+def fitted_table(measured: Measurement, answers: Answers, *, non_negative: bool) -> Floats:
     """The table of all columns that fits best; without `non_negative` the one whose unmeasured
     residuals are 0."""
     sizes, full = measured.sizes, tuple(range(len(measured.sizes)))
     known = residuals(measured, answers, list(measured.weights))
     every = {part: known.get(part, _zeros(sizes, part)) for part in closure([full])}
     start = put_together(sizes, every, full)
-    return _projected(measured, answers, start) if non_negative else start
+    if not non_negative:
+        return start
+
+    def spread(values: Floats, one: Marginal) -> Floats:
+        return values.reshape([size if j in one else 1 for j, size in enumerate(sizes)])
+
+    largest = sum(
+        weight * cells(sizes, [j for j in full if j not in one])
+        for one, weight in measured.weights.items()
+    )
+    return _projected(measured.weights, answers, start, largest, marginal_of, spread)
+
+
+def fitted_hierarchy(
+    measured: NestedMeasurement, answers: Answers, *, non_negative: bool
+) -> Floats:
+    """The same for a table with a hierarchy: its deepest level and all other columns."""
+    start, full = nested_table(measured, answers), finest(measured)
+    if not non_negative:
+        return start
+    ones = np.ones(start.shape)
+    largest = sum(
+        weight * float(summed(measured, full, ones, one).max())
+        for one, weight in measured.weights.items()
+    )
+    return _projected(
+        measured.weights,
+        answers,
+        start,
+        largest,
+        lambda table, one: summed(measured, full, table, one),
+        lambda values, one: spread_out(measured, one, values, full),
+    )
 
 
 def _zeros(sizes: Sequence[int], marginal: Sequence[int]) -> Floats:
@@ -63,21 +105,22 @@ def marginal_of(table: Floats, marginal: Sequence[int]) -> Floats:
     return np.asarray(table.sum(axis=tuple(j for j in range(table.ndim) if j not in marginal)))
 
 
-def _projected(measured: Measurement, answers: Mapping[Marginal, Floats], start: Floats) -> Floats:
-    """The least over x ≥ 0, by steps of 1/L with momentum that starts again where it leads up."""
-    sizes, full = measured.sizes, range(start.ndim)
-    largest = sum(
-        weight * cells(sizes, [j for j in full if j not in one])
-        for one, weight in measured.weights.items()
-    )
-    noise = 1.0 / math.sqrt(max(measured.weights.values()))
+def _projected(
+    weights: Mapping[Marginal, float],
+    answers: Answers,
+    start: Floats,
+    largest: float,
+    add_up: AddUp,
+    spread: SpreadOut,
+) -> Floats:
+    """The least over x ≥ 0, by steps of 1/L with momentum that starts again where it leads up; L,
+    `largest`, is Σ w_M·(the cells of the table in one of M), at most."""
+    noise = 1.0 / math.sqrt(max(weights.values()))
 
     def slope(table: Floats) -> Floats:
         total = np.zeros_like(table)
-        for one, weight in measured.weights.items():
-            lack = weight * (marginal_of(table, one) - answers[one])
-            shape = [size if j in one else 1 for j, size in enumerate(sizes)]
-            total += lack.reshape(shape)
+        for one, weight in weights.items():
+            total += spread(weight * (add_up(table, one) - answers[one]), one)
         return total
 
     found = np.maximum(start, 0.0)
@@ -113,6 +156,28 @@ def rounded(table: Floats, published: Sequence[Marginal]) -> dict[Marginal, Floa
         return _two_way(table, published)
     units = _shared_out(table.ravel(), round(float(table.sum()))).reshape(table.shape)
     return {one: marginal_of(units, one) for one in published}
+
+
+def rounded_hierarchy(
+    measured: NestedMeasurement, table: Floats, published: Sequence[Marginal]
+) -> dict[Marginal, Floats]:
+    """The same for a table with a hierarchy: top down where it has no other column, else its
+    finest cells are rounded and added up."""
+    full, tree = finest(measured), measured.hierarchy
+    if tree.rest(full):
+        units = _shared_out(table.ravel(), round(float(table.sum()))).reshape(table.shape)
+        return {one: summed(measured, full, units, one) for one in published}
+    parents = [float(round(float(table.sum())))]
+    found: dict[Marginal, Floats] = {(): np.array(parents[0])}
+    for level, column in enumerate(tree.columns, start=1):
+        values, above = summed(measured, full, table, (column,)), tree.above(level)
+        whole: Floats = np.zeros(len(values))
+        for parent, total in enumerate(parents):
+            own = np.flatnonzero(above == parent)
+            whole[own] = _shared_out(values[own], total)
+        found[column,] = whole
+        parents = whole.tolist()
+    return {one: found[one] for one in published}
 
 
 def _is_whole(values: Floats) -> bool:

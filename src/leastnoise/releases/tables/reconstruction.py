@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +50,18 @@ class Measurement:
 
     def precision(self, residual: Iterable[int]) -> float:
         """τ_A; 0 where no marginal sees the residual."""
-        seen = set(residual)
-        return sum(
-            weight / cells(self.sizes, without(marginal, seen))
-            for marginal, weight in self.weights.items()
-            if seen <= set(marginal)
-        )
+        seen = frozenset(residual)
+        if seen not in self._known:
+            self._known[seen] = sum(
+                weight / cells(self.sizes, without(marginal, seen))
+                for marginal, weight in self.weights.items()
+                if seen <= set(marginal)
+            )
+        return self._known[seen]
+
+    @cached_property
+    def _known(self) -> dict[frozenset[int], float]:
+        return {}
 
     def check(self, published: Iterable[Marginal]) -> None:
         """An InvalidParameterError where a published marginal lies in no measured one."""
@@ -72,6 +79,7 @@ def variance(measured: Measurement, marginal: Sequence[int]) -> float:
         residual_share(sizes, part)
         / (cells(sizes, without(marginal, part)) ** 2 * measured.precision(part))
         for part in subsets(marginal)
+        if residual_share(sizes, part) > 0.0  # a column of one key has no residual
     )
 
 

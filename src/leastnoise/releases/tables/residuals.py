@@ -12,6 +12,7 @@ law judged for that length, then serves all published marginals at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ class ResidualNoise:
 
     precisions: dict[Marginal, float]
     dimension: int
-    sizes: tuple[int, ...]
+    sizes: Sequence[float]
 
     def variance(self, marginal: Marginal) -> float:
         """V_B where noise of standard deviation 1 hides a length of 1."""
@@ -54,7 +55,7 @@ def residual_noise(wanted: Wanted) -> ResidualNoise:
     return _for_largest(wanted)
 
 
-def _for_mean(sizes: tuple[int, ...], squares: dict[Marginal, float]) -> ResidualNoise:
+def _for_mean(sizes: Sequence[float], squares: dict[Marginal, float]) -> ResidualNoise:
     parts = closure(squares)
     ratios = {}
     for part in parts:
@@ -63,7 +64,7 @@ def _for_mean(sizes: tuple[int, ...], squares: dict[Marginal, float]) -> Residua
         ratios[part] = math.sqrt(needed)
     length = math.fsum(residual_share(sizes, part) * ratios[part] for part in parts)
     precisions = {part: ratio / length for part, ratio in ratios.items()}
-    dimension = sum(residual_dimension(sizes, part) for part in parts)
+    dimension = round(sum(residual_dimension(sizes, part) for part in parts))
     return ResidualNoise(precisions, dimension, sizes)
 
 

@@ -55,7 +55,7 @@ _DROPPED = 30.0  # times the least noise: such a marginal says next to nothing
 class Wanted:
     """What is published: the number of keys of each column, and the weight of each marginal."""
 
-    sizes: tuple[int, ...]
+    sizes: Sequence[float]  # of a column within another the mean number of children
     weights: Mapping[Marginal, float]
     goal: Goal = "mean"
     most: Mapping[Marginal, float] | None = None  # the guard: the largest variance of each
@@ -88,7 +88,7 @@ class Found:
     """A set of marginals to measure, the variance of each published one, and the goal reached."""
 
     support: tuple[Marginal, ...]
-    uses: int
+    uses: float
     variances: tuple[float, ...]
     goal: float
 
@@ -159,7 +159,7 @@ Noise = Callable[[float], float]  # uses of one person -> variance of the noise 
 def search(
     wanted: Wanted,
     possible: Sequence[Marginal],
-    uses: Mapping[Marginal, int],
+    uses: Mapping[Marginal, float],
     noise: Noise,
     most: int = 5,
 ) -> list[Found]:
@@ -168,7 +168,7 @@ def search(
     Args:
         wanted: What is published, the goal and the guard.
         possible: What may be measured.
-        uses: In how many cells of each a person is.
+        uses: In how many cells of each a person is; less where a draw is shared with others.
         noise: The variance of the noise, or a proxy of it, by the uses.
         most: How many to give.
     """
@@ -178,17 +178,17 @@ def search(
         chosen, goals = _every(supports, seen, noise)
     else:
         chosen, goals = _greedy(supports, seen, noise)
-    found: dict[int, Found] = {}
+    found: dict[float, Found] = {}
     for i in np.argsort(goals, kind="stable"):
         if not math.isfinite(goals[i]) or len(found) == most:
             break
-        count = round(float(chosen[i] @ seen))
+        count = round(float(chosen[i] @ seen), 3)
         if count not in found:
             found[count] = _found(supports, chosen[i], count, noise, float(goals[i]))
     return list(found.values())
 
 
-def _found(supports: Supports, chosen: Floats, count: int, noise: Noise, goal: float) -> Found:
+def _found(supports: Supports, chosen: Floats, count: float, noise: Noise, goal: float) -> Found:
     support = tuple(supports.possible[i] for i in np.flatnonzero(chosen))
     variances = supports.variances(supports.precisions(chosen)) * noise(float(count))
     return Found(support, count, tuple(float(one) for one in variances), goal)
@@ -234,7 +234,7 @@ def starts(wanted: Wanted, possible: Sequence[Marginal]) -> list[tuple[Marginal,
     maximal = _maximal(wanted.published)
     larger = [part for one in maximal for part in _one_larger(one, full) if part in possible]
     listed = [[full] if full in possible else [], maximal, larger, list(wanted.published)]
-    covering = [one for one in listed if _covers(one, wanted.published)]
+    covering = [one for one in listed if covers(one, wanted.published)]
     return [tuple(sorted(set(one), key=_by_size)) for one in covering]
 
 
@@ -249,7 +249,7 @@ def _one_larger(marginal: Marginal, full: Marginal) -> list[Marginal]:
     return [tuple(sorted({*marginal, j})) for j in beyond] or [marginal]
 
 
-def _covers(support: Iterable[Marginal], published: Iterable[Marginal]) -> bool:
+def covers(support: Iterable[Marginal], published: Iterable[Marginal]) -> bool:
     return all(any(set(one) <= set(seen) for seen in support) for one in published)
 
 
@@ -315,7 +315,7 @@ def _moved(
 
 
 def several(
-    wanted: Wanted, support: Sequence[Marginal], uses: Mapping[Marginal, int]
+    wanted: Wanted, support: Sequence[Marginal], uses: Mapping[Marginal, float]
 ) -> dict[Marginal, float]:
     """The noise of each marginal relative to the least, best for the mean by the pure proxy.
 
@@ -343,4 +343,15 @@ def several(
         for marginal, exact, ratio in zip(support, noise, rounded, strict=True)
         if exact <= _DROPPED
     }
-    return kept if _covers(kept, wanted.published) else dict.fromkeys(support, 1.0)
+    return kept if covers(kept, wanted.published) else dict.fromkeys(support, 1.0)
+
+
+def pure_goal(
+    wanted: Wanted, ratios: Mapping[Marginal, float], uses: Mapping[Marginal, float]
+) -> float:
+    """The mean of the variances by the pure proxy, Σ g_M/σ_M = 1, of marginals with such noise."""
+    supports = Supports(wanted, tuple(ratios))
+    weights = np.array([1.0 / ratio**2 for ratio in ratios.values()])
+    paid = sum(uses[one] / ratio for one, ratio in ratios.items())
+    variances = supports.variances(supports.precisions(weights))
+    return float(wanted.judged(variances)) * paid**2
