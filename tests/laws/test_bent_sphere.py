@@ -98,6 +98,24 @@ def test_a_radius_smaller_than_the_change_is_judged_too():
             assert float(loss.profile(epsilon)) >= exact * (1.0 - 1e-5)
 
 
+def test_shares_of_directions_are_as_good_near_the_middle():
+    """1 − c² has no digits of a small c: of c = 1e-9 it would make 0, or 1e-8."""
+    c = np.array([-3e-5, -1e-9, 0.0, 1e-13, 1e-9, 4e-9, 3e-5, 0.2, 0.7, 1.0 - 1e-12])
+    for mirrored, sign in ((False, 1.0), (True, -1.0)):
+        flat = judge._share(2, c, mirrored)
+        assert np.allclose(flat, 0.5 + sign * np.arcsin(c) / math.pi, rtol=0.0, atol=4e-16)
+        assert np.allclose(judge._share(3, c, mirrored), 0.5 + sign * 0.5 * c, rtol=0.0, atol=4e-16)
+
+
+def test_a_level_at_which_half_of_every_radius_is_above_it_is_judged_too():
+    """a = 2: c_ℓ(r) = (t² − ℓ)/(2rt), within 1e-8 of 0 for every radius at once."""
+    for off in (-3e-9, 1e-9, 2.5e-9, 1e-8):
+        loss, epsilon = BentSphereLoss(2.0, 2, 0.5), 0.25 - off
+        exact = float(special.ndtr(math.sqrt(2.0) * off))  # L is normal: mean t², variance 2t²
+        upper = loss.mass_beyond(epsilon, upper=True)
+        assert loss.mass_beyond(epsilon, upper=False) <= exact <= upper < exact * (1.0 + 1e-5)
+
+
 def test_longer_changes_reveal_more():
     found = [float(BentSphereLoss(1.4, 10, t).profile_lower(0.5)) for t in (0.6, 0.8, 1.0)]
     above = [float(BentSphereLoss(1.4, 10, t).profile(0.5)) for t in (0.6, 0.8, 1.0)]

@@ -81,7 +81,10 @@ class _Cells:
         at_upper = np.clip((mean_radius * moment - lower * mass) / width, 0.0, mass)
         # high stands for r^a, whose error of some units in the last place is one of the mass
         error = _ROUNDING * (1.0 + 0.02 * (shape + high)) * size + SMALLEST
-        upper_error = 2.0 * error * (1.0 + upper / width)
+        # The moment's rounding is at most 5·upper/size times that of the mass: where both are upper
+        # tails E[r | r > lower] ≤ 2·lower, the density being log-concave and lower^a ≥ d/a; where
+        # only the mass is, E[r] ≤ lower and its tail is above 1/5.
+        upper_error = 8.0 * error * (1.0 + upper / width)
         # On a small cell the density is nearly constant: |(ln f)'| ≤ (d−1)/r + a·r^(a−1), and with
         # s that much over the cell the share of the upper end is within (e^s − 1)/2 of a half.
         change = width * ((shape * exponent - 1.0) / lower + exponent * high / upper)
@@ -168,19 +171,21 @@ class BentSphereLoss(ClosedForm):
     ) -> float:
         """P(L > level), or P(L < −level) where `mirrored`: above what it is, or below."""
         cells, done, shape = self._cells, 0.0, self._shape
+        # a power d/2 of 1 − c² is in the incomplete beta function, and its rounding as often
+        rounding = _ROUNDING * (1.0 + 1e-3 * self.dimension)
         for left in range(_CUTS, -1, -1):
             value, gap = _on_cells(self, cells, level, upper=upper, mirrored=mirrored)
             is_cut = gap > left_open * (done + float(np.sum(value)))
             if left == 0 or not np.any(is_cut):
                 is_cut = np.zeros(value.shape, dtype=np.bool_)
-            held = value + gap if upper else value - gap
+            held = value + gap if upper else np.maximum(value * (1.0 - rounding) - gap, 0.0)
             done += float(np.sum(held[~is_cut]))
             if not np.any(is_cut):
                 break
             cells = cells.cut(is_cut, self.exponent, shape)
         if not upper:
             return max(done * (1.0 - _ROUNDING), 0.0)
-        return min(done * (1.0 + _ROUNDING) + 2.0 * _FAINT * (1.0 + 1e-6), 1.0)
+        return min(done * (1.0 + rounding) + 2.0 * _FAINT * (1.0 + 1e-6), 1.0)
 
     @property
     def _shape(self) -> float:
@@ -286,8 +291,12 @@ def _decided(
 def _share(dimension: int, c: Floats, mirrored: bool) -> Floats:
     """P(cosine < c), or P(cosine > c) where `mirrored`, of a direction in R^d."""
     c = np.clip(-c if mirrored else c, -1.0, 1.0)
-    tail = 0.5 * special.betainc(0.5 * (dimension - 1.0), 0.5, (1.0 - c) * (1.0 + c))
-    return np.asarray(np.where(c < 0.0, tail, 1.0 - tail), dtype=np.float64)
+    half = 0.5 * (dimension - 1.0)
+    tail = 0.5 * special.betainc(half, 0.5, (1.0 - c) * (1.0 + c))
+    # near 0 the digits of c are not in 1 − c²
+    middle = 0.5 + 0.5 * np.sign(c) * special.betainc(0.5, half, c * c)
+    far = np.where(c < 0.0, tail, 1.0 - tail)
+    return np.asarray(np.where(np.abs(c) * math.sqrt(dimension) < 0.5, middle, far))
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,11 +319,12 @@ class _Curve:
         least, most = np.minimum(q_low, q_high), np.maximum(np.abs(q_low), np.abs(q_high))
         is_whole = least > -1.0 + 1e-9
         width = high - low
-        factor = np.maximum(1.0 + np.where(is_whole, least, 0.0), 1e-9) ** (kappa - 1.0)
+        # 1e-12: more than the rounding of q where it is below 1, and of the line
+        factor = np.maximum(1.0 - 1e-12 + np.where(is_whole, least, 0.0), 1e-10) ** (kappa - 1.0)
         line = np.maximum(
             np.abs(1.0 - kappa + (1.0 + kappa) * q_low),
             np.abs(1.0 - kappa + (1.0 + kappa) * q_high),
-        )
+        ) + 1e-12 * (1.0 + most)
         bend = t / low**3 + 0.5 * a / t * most * factor * line / low
         slope = np.maximum(_slope(low, q_low, t, kappa), _slope(high, q_high, t, kappa))
         slope = (slope + 0.5 * width * bend) * (1.0 + 1e-9)
@@ -352,10 +362,12 @@ class _Curve:
 
 
 def _slope(r: Floats, q: Floats, t: float, kappa: float) -> Floats:
-    """|c_ℓ'|."""
+    """|c_ℓ'|, above its rounding."""
     power = np.maximum(1.0 + q, 0.0) ** kappa
     slope = (1.0 - power * (1.0 - q)) / (2.0 * t) - t / (2.0 * r**2)
-    return np.asarray(np.abs(slope), dtype=np.float64)
+    size = (1.0 + power * (1.0 + np.abs(q))) / (2.0 * t) + t / (2.0 * r**2)
+    rounding = 64.0 * ULP * (1.0 + np.abs(np.log(r))) * size
+    return np.asarray(np.abs(slope) + rounding, dtype=np.float64)
 
 
 def _cosine(r: Floats, q: Floats, t: float, a: float) -> tuple[Floats, Floats]:
