@@ -33,10 +33,10 @@ seconds below are of two shared processor cores.
 """
 
 _GUESSES = (
-    "A best guess is how often somebody who knows everything but whether one given person is in the "
-    "data is right at most, from even odds. Answers asked together get the same laws as one kept "
-    "draw, so the last column is theirs too: at the same σ joint noise has less ε and leaves an "
-    "attacker more, for it uses what ε and δ allow (docs/curve.md)."
+    "A best guess is how often somebody who knows everything but whether one given person is in "
+    "the data is right at most, from even odds. Answers asked together get the same laws as one "
+    "kept draw, so the last column is theirs too: at the same σ joint noise has less ε and leaves "
+    "an attacker more, for it uses what ε and δ allow (docs/curve.md)."
 )
 
 
