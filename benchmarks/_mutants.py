@@ -393,8 +393,8 @@ MUTANTS: list[Mutant] = [
         "sampling/sphere.py",
         "laws/test_correlated.py",
         (
-            "            if common:\n                places",
-            "            if False:\n                places",
+            "        if common:\n            places",
+            "        if False:\n            places",
             "the common part is left out where it is decided exactly",
         ),
         (
@@ -1160,6 +1160,44 @@ MUTANTS: list[Mutant] = [
             "        if not ours.holds:",
             "        if False:",
             "a promise in a file is not held against its law",
+        ),
+    ),
+    *_in(
+        "losses/bent_sphere.py",
+        "laws/test_bent_sphere.py",
+        (
+            "other = self.mass_beyond(epsilon, upper=not upper, mirrored",
+            "other = self.mass_beyond(epsilon, upper=upper, mirrored",
+            "what is subtracted is rounded to the wrong side",
+        ),
+        (
+            "gap[open_ones] = (mass + error) * off + rounding",
+            "gap[open_ones] = 0.0",
+            "how far a cell may be from its chord is not charged",
+        ),
+        (
+            "off[is_smooth] = 0.125 * self.width",
+            "off[is_smooth] = 0.0 * self.width",
+            "chords are taken for the curve",
+        ),
+        (
+            "infinite=float(value[-1]),",
+            "infinite=0.0,",
+            "losses beyond a table are forgotten",
+        ),
+    ),
+    *_in(
+        "sampling/bent_sphere.py",
+        "laws/test_bent_sphere.py",
+        (
+            "return Fraction(self.uniforms.freedom, 2 * self.uniforms.dimension)",
+            "return Fraction(1, 2)",
+            "the radius has another exponent than is judged",
+        ),
+        (
+            "(1.0 + math.sqrt(d)) * 2.0**-43 / length + 2.0**-44",
+            "(1.0 + math.sqrt(d)) * 2.0**-83 / length + 2.0**-84",
+            "floating point decides roundings it cannot know",
         ),
     ),
     *_in(

@@ -316,15 +316,28 @@ def test_what_cannot_be_is_refused_with_its_name(call, named):
 # An attacker who tries
 
 
-@pytest.mark.parametrize(
-    ("noise", "releases"),
-    [(laplace(3.0), 8), (cube(9.0, 6), 3), (gaussian(5.0), 4)],
-    ids=["eight numbers", "three batches", "gaussian"],
-)
+ATTACKED = {
+    "eight numbers": (laplace(3.0), 8),
+    "three batches": (cube(9.0, 6), 3),
+    "gaussian": (gaussian(5.0), 4),
+}
+
+
+@pytest.mark.parametrize(("noise", "releases"), ATTACKED.values(), ids=ATTACKED)
 def test_an_attacker_reaches_the_stated_advantage_and_no_more(noise, releases):
-    """The likelihood-ratio test on a million draws of either kind (all releases together)."""
+    attacked(noise, releases, 120_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("noise", "releases"), ATTACKED.values(), ids=ATTACKED)
+def test_an_attacker_with_a_million_draws_gains_no_more(noise, releases):
+    attacked(noise, releases, 1_000_000)
+
+
+def attacked(noise, releases, draws):
+    """The likelihood-ratio test on so many draws of either kind (all releases together)."""
     curve = PrivacyLoss.of(noise).compose(releases).curve()
-    draws, generator = 120_000, np.random.default_rng(7)
+    generator = np.random.default_rng(7)
     total = {True: np.zeros(draws), False: np.zeros(draws)}
     for _ in range(releases):
         for is_member in total:

@@ -53,6 +53,24 @@ def desk(tmp_path, monkeypatch):
         ),
         ("design --delta 2 --sigma 8", "Expected --delta 2.0 in (0, 1)."),
         (
+            "design --delta 1e-6 --constraint x 1e-3",
+            "Invalid value for '--constraint': expected EPSILON 'x' to be a number of at least 0, "
+            "as in EPSILON DELTA = 0.5 1e-3; see leastnoise design --help.",
+        ),
+        (
+            "design --delta 1e-6 --constraint 0.5 1e-3 --constraint -1 1e-3",
+            "Invalid value for '--constraint': expected EPSILON '-1' to be a number of at least 0, "
+            "as in EPSILON DELTA = 0.5 1e-3; see leastnoise design --help.",
+        ),
+        *(
+            (
+                f"design --delta 1e-6 --constraint 0.5 {value}",
+                f"Invalid value for '--constraint': expected DELTA '{value}' to be a number in "
+                "(0, 1), as in EPSILON DELTA = 0.5 1e-3; see leastnoise design --help.",
+            )
+            for value in ("2", "0", "nan", "1e999", "1e-3%")
+        ),
+        (
             "design --delta 1e-6 --sigma 8 --compositions 0",
             "Expected --compositions 0 to be a positive integer.",
         ),

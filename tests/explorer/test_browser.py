@@ -64,6 +64,7 @@ START = {
     "changes": "box",
     "touched": "",
     "length": "1",
+    "advantage": "",
 }
 PINNED = (
     "#by=sigma&asked=apart&domain=real&scale=log&a=epsilon~1~8~1e-6~10~together~1~integer"
@@ -297,6 +298,21 @@ def test_few_answers_touched_and_a_length_of_all_changes(page: Page):
     assert page.shown() == BLANK
 
 
+def test_a_cap_on_the_attackers_advantage(page: Page):
+    page.open("#domain=real&answers=1")
+    page.type("advantage", "0.2")
+    page.settle()
+    best = design(delta=1e-6, epsilon=1.0, advantage=0.2)
+    assert page.text("tile-sigma") == f"σ = {best.noise.std:.4g}"
+    assert "--advantage 0.2" in page.text("code-command")
+    page.type("advantage", "2")
+    page.settle()
+    assert "between 0.001 and 0.999" in page.text("advantage-error")
+    page.choose("by", "sigma")
+    field = page.driver.find_element(By.CSS_SELECTOR, "[data-field=advantage]")
+    assert not field.is_displayed()
+
+
 def test_a_space_that_is_none_is_told_beside_the_control(page: Page):
     page.open("#changes=sideways")
     assert page.text("changes-error") == "Choose box or one-sided or euclidean."
@@ -327,7 +343,7 @@ def test_pins_of_addresses_that_do_not_say_what_can_change_are_read(page: Page):
     assert "one person moves themall one wayeach up or down" in table
     page.id("pin-b").click()
     page.wait(lambda: "b" in page.address(), "the pin")
-    assert page.address()["b"].endswith("~real~one-sided~~1")
+    assert page.address()["b"].endswith("~real~one-sided~~1~")
 
 
 def test_quick_moves_ask_little_and_the_last_one_wins(page: Page):

@@ -4,6 +4,7 @@ that is given is theirs."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -43,6 +44,18 @@ def test_the_answer_is_that_of_the_law_shown(found):
     assert answer["notice"].startswith(f"It took too long. Shown is {study.design.origin} noise")
     delta = study.setting.delta
     assert answer["command"].startswith(f"leastnoise design --delta {delta} --epsilon 1")
+
+
+@pytest.mark.parametrize(("answers", "domain"), [(1, "real"), (1, "integer"), (10, "real")])
+def test_a_known_law_keeps_a_cap_too(answers, domain):
+    setting = PageSetting(1.0, None, 1e-6, answers, True, 1.0, domain, advantage=0.15)
+    answer, study = tasks.known_study(setting, "It took too long.", True)
+    assert answer["guess"] <= 0.575
+    assert answer["epsilon"] <= 1.0
+    free = best_known(replace(setting, advantage=None))
+    assert free.sigma < study.design.sigma
+    for law in tasks.known(setting)["laws"]:
+        assert law["sigma"] > free.sigma
 
 
 def test_the_file_is_verified_and_keeps_the_guarantee(found, tmp_path):

@@ -12,9 +12,18 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from leastnoise import DesignError, OneSided, PrivacyLoss, cube, design, open_series
+from leastnoise import (
+    AccountingError,
+    DesignError,
+    OneSided,
+    PrivacyLoss,
+    cube,
+    design,
+    open_series,
+)
 from leastnoise.cli import main
 from leastnoise.explorer import sentences, tasks
+from leastnoise.explorer.kept import kept_beside
 from leastnoise.explorer.setting import InvalidSettingError, PageSetting
 from leastnoise.releases.noise.sensitivity import blocks, is_checks
 from leastnoise.releases.plan.file import load_plan, plan_from
@@ -27,6 +36,7 @@ SETTINGS = {
     "counts of several rows": PageSetting(2.0, None, 1e-6, 3, True, 4.0, "integer"),
     "sums one by one": PageSetting(None, 8.0, 1e-6, 10, False, 1.0, "real"),
     "sums of an odd unit": PageSetting(None, 2.0, 1e-5, 4, True, 0.3, "real"),
+    "a capped sum": PageSetting(1.0, None, 1e-6, 1, False, 1.0, "real", advantage=0.2),
     "one sum": PageSetting(1.0, None, 1e-6, 1, False, 250.0, "real"),
     "sphere": PageSetting(None, 30.0, 1e-6, 80, True, 1.0, "real"),
     "rounded sphere": PageSetting(1.0, None, 1e-6, 60, True, 1.0, "integer"),
@@ -98,8 +108,29 @@ def test_the_plan_loads_and_has_the_same_answers_sensitivity_and_guarantee(found
     assert [
         float(one * each.unit) for one, each in zip(block.sensitivities, block.answers, strict=True)
     ] == [setting.sensitivity]
-    assert plan.delta == setting.delta
+    assert (plan.delta, plan.advantage) == (setting.delta, setting.advantage)
     assert study.design.epsilon <= plan.epsilon <= study.design.epsilon * 1.002
+
+
+def test_a_cap_is_kept_by_what_is_shown(found):
+    answer, study = found
+    if study.setting.advantage is not None:
+        assert answer["guess"] <= 0.5 * (1.0 + study.setting.advantage)
+        assert "advantage=0.2" in answer["python"]
+    assert answer["setting"].get("advantage") == study.setting.advantage
+
+
+def test_a_law_beyond_the_cap_is_not_shown():
+    free = tasks.study(PageSetting(1.0, None, 1e-6, 1, False, 1.0, "real"))[1]
+    with pytest.raises(AccountingError, match=r"Expected the law for advantage=0\.2"):
+        tasks._answer(replace(free, setting=replace(free.setting, advantage=0.2)), None)
+
+
+def test_no_draw_is_kept_under_a_cap():
+    setting = PageSetting(1.0, None, 1e-6, 3, False, 1.0, "real", advantage=0.2)
+    kept = kept_beside(setting, design(**setting.request()), False)
+    assert kept["laws"] == []
+    assert "no cap" in kept["gain"]
 
 
 def test_the_artefact_can_be_verified(found, tmp_path):

@@ -94,6 +94,18 @@ def test_a_length_of_all_changes_together():
         assert "length" in errors(**{**whole, "domain": "real", "length": wrong})
 
 
+def test_a_cap_on_the_attackers_advantage():
+    capped = setting_from({**GOOD, "advantage": " 0.2 "})
+    assert capped.request() == setting_from(GOOD).request() | {"advantage": 0.2}
+    assert capped.fields()["advantage"] == 0.2
+    for nothing in ("", "  "):
+        assert setting_from({**GOOD, "advantage": nothing}) == setting_from(GOOD)
+    by_sigma = {**GOOD, "by": "sigma", "sigma": "8", "advantage": "0.2"}
+    assert setting_from(by_sigma).advantage is None  # what a sigma leaves is told, not asked for
+    for wrong in ("0", "1", "-0.1", "60 %", "nan", "0,2"):
+        assert list(errors(advantage=wrong)) == ["advantage"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -20,6 +20,7 @@ from leastnoise import (
 from leastnoise.errors import InvalidFileError, InvalidParameterError, UnsupportedError
 from leastnoise.lattice.radial import Radial
 from leastnoise.laws.base import LAWS
+from leastnoise.laws.bent_sphere import BentSphereNoise, bent_sphere
 from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.exponential import count_law, range_law, touched_law
 from leastnoise.laws.lifted import LiftedNoise
@@ -42,6 +43,7 @@ EXAMPLES = {
         correlated(3.0, 4, domain="integer"),
     ],
     "lifted": [LiftedNoise(cube(8.0, 4))],
+    "bent sphere": [BentSphereNoise(1.5, 8, 5), bent_sphere(8.0, 2, 3)],
     "part of sphere": [PartOfSphereNoise(1.5, 20, 5), part_of_sphere(8.0, 2, 2)],
     "norm": [
         range_law(3.0, 4),

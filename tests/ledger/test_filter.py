@@ -21,6 +21,7 @@ from leastnoise import (
     laplace,
 )
 from leastnoise.errors import InvalidParameterError
+from leastnoise.laws.bent_sphere import bent_sphere
 from leastnoise.ledger.budget import FAILURES, Budget, declared
 from leastnoise.ledger.filter import Charge, charge, filter_epsilon, nothing, tight_epsilon
 from leastnoise.ledger.records import Spend
@@ -403,3 +404,16 @@ def test_losses_that_are_no_losses():
     for loss in (TableLoss(np.zeros(2), np.zeros(1)), TableLoss(np.zeros(0), np.zeros(0))):
         with pytest.raises(InvalidParameterError, match="values: take a larger interval"):
             loss_as_json(loss)
+
+
+def test_a_bent_sphere_is_charged_by_its_table():
+    """At the exponent 2 it is normal noise, whose divergence of order α is α·μ²/2."""
+    budget = declared(1.0, 1e-6)
+    bent, mu = bent_sphere(20.0, 4, 4).loss(1.0), 2.0 / 20.0
+    found = charge(bent, budget)
+    assert found.failure == pytest.approx(bent.table(1.0, 0.0, 1.0).infinite)
+    assert 0.0 < found.failure < 1e-20
+    for order, divergence in zip(budget.orders, found.renyi, strict=True):
+        if order < 30.0:
+            assert 0.5 * order * mu**2 <= divergence < 0.51 * order * mu**2
+        assert math.isfinite(divergence)

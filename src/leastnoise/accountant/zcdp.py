@@ -103,6 +103,8 @@ def _largest_slope(divergence: Callable[[float], float], highest: float) -> floa
     edges = [0.0, *np.geomspace(1e-3, _LAST, 40).tolist()]
     known = {t: moment(t) if t > 0.0 else 0.0 for t in edges}
     attained = max(value / (t * (1.0 + t)) for t, value in known.items() if t > 0.0)
+    if math.isinf(attained):  # the divergences of a loss are not known
+        return math.inf
     cells = [(-_most(a, known[a], b, known[b]), a, b) for a, b in pairwise(edges)]
     heapq.heapify(cells)
     beyond = highest / (1.0 + _LAST)

@@ -16,7 +16,7 @@ from leastnoise.cli.changes import (
 )
 from leastnoise.cli.group import main
 from leastnoise.cli.options import (
-    NUMBER,
+    POINT,
     choice,
     domain,
     json_option,
@@ -48,7 +48,7 @@ _FIELDS = (
 @click.option(
     "--constraint",
     "constraints",
-    type=(NUMBER, NUMBER),
+    type=POINT,
     multiple=True,
     metavar="EPSILON DELTA",
     help="A further point: δ at EPSILON is to be at most DELTA; may be given several times.",

@@ -52,8 +52,36 @@ class _ExactNumber(click.types.FloatParamType):
         return value if isinstance(value, Fraction) else Fraction(str(value).strip())
 
 
+class _PartOfPoint(click.types.FloatParamType):
+    """ε or δ of a point of the privacy curve, one of two numbers that an option takes: what is
+    wrong says which of them, what it is, and what was expected."""
+
+    def __init__(self, called: str, expected: str, is_fit: Callable[[float], bool]) -> None:
+        self.name, self.expected, self.is_fit = called, expected, is_fit
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and self.is_fit(number)):
+            self.fail(
+                f"expected {self.name} {str(value)!r} to be {self.expected}, as in EPSILON DELTA = "
+                "0.5 1e-3.",
+                param,
+                ctx,
+            )
+        return number
+
+
 NUMBER = _Number()
 EXACT = _ExactNumber()
+POINT = (
+    _PartOfPoint("EPSILON", "a number of at least 0", lambda epsilon: epsilon >= 0.0),
+    _PartOfPoint("DELTA", "a number in (0, 1)", lambda delta: 0.0 < delta < 1.0),
+)
 
 
 def flag(*names: str, help: str) -> Callable[..., Any]:

@@ -4,9 +4,10 @@ One (ε, δ) leaves open what the rest of the privacy curve does, and the law of
 uses that up: ten answers at ε = 1, δ = 1e-6 get cube noise of σ = 6.63, with which an attacker's
 advantage is 0.39, where Gaussian noise of σ = 13.36 leaves 0.094. A cap on the advantage, or any
 other point of the curve, is one constraint more, and which law is best then depends on it. The body
-is the lever: the cube, blocks of answers with a draw each, the sphere, a part of a larger sphere
-(`laws.part_of_sphere`), and normal noise, which is best for its own whole curve
-(docs/mathematics.md#the-gaussian-is-best-for-its-own-curve).
+is the lever: the cube, blocks of answers with a draw each, the sphere, the sphere bent towards
+normal noise (`laws.bent_sphere`; where batches are composed, for which its table takes seconds, a
+part of a larger sphere, `laws.part_of_sphere`), and normal noise, which is best for its own whole
+curve (docs/mathematics.md#the-gaussian-is-best-for-its-own-curve).
 
 1. The design for the promise of the smallest δ alone, where it keeps the others as well: there is
    no better, for more promises never need less noise.
@@ -45,6 +46,7 @@ from leastnoise.designer.search import FAILURES, attempted
 from leastnoise.errors import DesignError
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Noise
+from leastnoise.laws.bent_sphere import bent_sphere
 from leastnoise.laws.classic import generalized_gaussian
 from leastnoise.laws.part_of_sphere import part_of_sphere
 from leastnoise.solver import linear
@@ -53,6 +55,7 @@ from leastnoise.text.numbers import above
 
 BLOCKS = "blocks"
 PART_OF_SPHERE = "part of a sphere"
+BENT_SPHERE = "bent sphere"
 GENERALISED = "generalised Gaussian"
 _SLOW = ("Cactus",)  # known laws that take a program each and were never the best under a cap
 _CLOSE = 1e-4  # of the worst limit, to which sigma is found
@@ -95,6 +98,7 @@ def within(request: Request, limits: Sequence[Limit]) -> tuple[float, FoundLaw]:
     for kind in _kinds(request):
         search.try_kind(*kind)
     search.try_our_own()
+    search.try_bent_spheres()
     search.try_parts_of_spheres()
     search.try_exponents()
     search.try_blocks()
@@ -224,13 +228,28 @@ class _CappedSearch:
             for place in new:
                 needed[place] = self.try_kind(*member(place))
 
+    def try_bent_spheres(self) -> None:
+        """e^(−(‖x‖/b)^a): from the sphere to normal noise, for one release."""
+        request = self.request
+        d, s = request.batch, request.sensitivity
+        if not _has_round_laws(request) or request.compositions > 1:
+            return
+
+        def member(freedom: float) -> Made:
+            def make(sigma: float, _: FoundLaw | None) -> FoundLaw:
+                law = bent_sphere(sigma, d, round(freedom), sensitivity=s, step=request.step)
+                return FoundLaw(BENT_SPHERE, law, 1, math.nan)
+
+            return BENT_SPHERE, make
+
+        first = sorted({round(d + share * d) for share in (0.1, 0.3, 0.5, 0.7, 0.9)})
+        self._try_family(member, [m for m in first if d < m < 2 * d], 1.0)
+
     def try_parts_of_spheres(self) -> None:
         """Some answers of a sphere of more: from the sphere to normal noise."""
         request = self.request
         d, s = request.batch, request.sensitivity
-        if d == 1 or request.domain == "integer" or request.parts or request.ties:
-            return
-        if request.cost.exponent != 2.0:
+        if not _has_round_laws(request):
             return
 
         def member(log_of: float) -> Made:
@@ -417,6 +436,12 @@ def _shares(log_h: Floats) -> Floats:
     share = np.exp(log_h - float(np.max(log_h)))
     share[1:] *= 2.0
     return np.asarray(share / np.sum(share), dtype=np.float64)
+
+
+def _has_round_laws(request: Request) -> bool:
+    """Whether laws of the length of the noise serve the request, as they are known here."""
+    is_plain = request.domain == "real" and not request.parts and not request.ties
+    return request.batch > 1 and is_plain and request.cost.exponent == 2.0
 
 
 def _has_shells(request: Request) -> bool:

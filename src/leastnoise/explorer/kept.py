@@ -32,6 +32,8 @@ def kept_beside(setting: PageSetting, best: Design, is_known: bool) -> dict[str,
     nothing = {"laws": [], "gain": "", "hint": "", "limits": "", "python": "", "command": ""}
     if setting.compositions == 1:
         return nothing
+    if setting.advantage is not None:
+        return {**nothing, "gain": "A draw that is kept has no cap on the attacker's advantage."}
     if is_known:
         return {**nothing, "gain": "Where no law is designed, none that is kept is looked for."}
     try:

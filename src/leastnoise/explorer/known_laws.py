@@ -70,6 +70,17 @@ class Family:
         except LeastNoiseError:
             return None
 
+    def share_of_cap(self, sigma: float, setting: PageSetting) -> float:
+        """What the law uses of a cap on the attacker's advantage; 0 where there is none."""
+        if setting.advantage is None:
+            return 0.0
+        try:
+            law = self.build(sigma)
+            loss = PrivacyLoss.of(law, setting.sensitivity, setting.changes_of(law))
+            return loss.compose(self.draws * setting.compositions).delta(0.0) / setting.advantage
+        except LeastNoiseError:
+            return math.inf
+
     def needed(
         self,
         epsilon: float,
@@ -82,7 +93,9 @@ class Family:
 
         def epsilon_of(sigma: float) -> float:
             law = self.judged(sigma, setting)
-            return math.inf if law is None else law.epsilon
+            if law is None:
+                return math.inf
+            return max(law.epsilon, epsilon * self.share_of_cap(sigma, setting))
 
         low, high = max(bracket[0], self.narrowest), min(bracket[1], self.widest)
         if low >= high:
@@ -183,7 +196,9 @@ def _at_epsilon(setting: PageSetting, epsilon: float) -> list[FoundLaw]:
     for family in _families(setting):
         for sigma in _tried(family, epsilon * (1.0 - _SPARED), setting):
             law = family.judged(sigma, setting)
-            if law is not None and law.epsilon <= epsilon:
+            if law is None or law.epsilon > epsilon:
+                continue
+            if family.share_of_cap(sigma, setting) <= 1.0:
                 found.append(law)
                 break
     return found

@@ -20,7 +20,7 @@ MOST_TEXT = 40
 MOST_APART, MOST_TOGETHER = 1_000, 100
 FIELDS = (
     *("by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes"),
-    *("touched", "length"),
+    *("touched", "length", "advantage"),
 )
 # Of every number: what it is called, the least, the largest, and an example.
 _NUMBERS = {
@@ -29,6 +29,7 @@ _NUMBERS = {
     "delta": ("δ", 1e-15, 0.1, "1e-6"),
     "sensitivity": ("The sensitivity", 1e-4, 1e5, "1"),
     "length": ("The length", 1e-3, 1e3, "1"),
+    "advantage": ("The advantage", 1e-3, 0.999, "0.2"),
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -55,7 +56,8 @@ class PageSetting:
     """One request to the designer: exactly one of `epsilon` and `sigma` is given; `together`: the
     answers are one batch; `one_way`: one person moves all of them up, or all of them down;
     `touched`: at most so many of them, where not all; `length`: in the place of both, how long the
-    vector of all changes is at most, in sensitivities."""
+    vector of all changes is at most, in sensitivities; `advantage`: a cap on the attacker's beside
+    ε."""
 
     epsilon: float | None
     sigma: float | None
@@ -67,6 +69,7 @@ class PageSetting:
     one_way: bool = False
     touched: int | None = None
     length: float | None = None
+    advantage: float | None = None
 
     @property
     def space(self) -> Changes:
@@ -111,6 +114,7 @@ class PageSetting:
             "changes": self.space.kind,
             **({} if self.touched is None else {"touched": self.touched}),
             **({} if self.length is None else {"length": self.length}),
+            **({} if self.advantage is None else {"advantage": self.advantage}),
         }
 
     def request(self) -> dict[str, Any]:
@@ -119,6 +123,7 @@ class PageSetting:
         return {
             "delta": self.delta,
             **target,
+            **({} if self.advantage is None else {"advantage": self.advantage}),
             "sensitivity": self.sensitivity,
             "compositions": self.compositions,
             "batch": self.batch,
@@ -141,9 +146,11 @@ def setting_from(query: Mapping[str, str]) -> PageSetting:
         errors |= _wrong_together(sigma, sensitivity, domain)
     together = asked == "together" and answers != 1
     space = _space(query, changes, answers or 1, domain, errors) if together else {}
+    cap = _cap(query, errors)
     if errors or answers is None or sensitivity is None or delta is None:
         raise InvalidSettingError(errors)
-    return PageSetting(epsilon, sigma, delta, answers, together, sensitivity, domain, **space)
+    asked_for = epsilon, sigma, delta, answers, together, sensitivity, domain
+    return PageSetting(*asked_for, **space, advantage=cap)
 
 
 def _unknown(query: Mapping[str, str]) -> dict[str, str]:
@@ -173,6 +180,14 @@ def _space(
             )
     part = None if touched is None or touched >= answers else touched
     return {"one_way": changes == ONE_WAY, "touched": part}
+
+
+def _cap(query: Mapping[str, str], errors: dict[str, str]) -> float | None:
+    """The cap on the attacker's advantage; none where the field is empty, or σ is fixed, with which
+    it is what it is."""
+    if query.get("by") != "epsilon" or not query.get("advantage", "").strip():
+        return None
+    return _number(query, "advantage", errors)
 
 
 def _domain(query: Mapping[str, str], errors: dict[str, str]) -> Domain:

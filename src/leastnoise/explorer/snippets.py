@@ -216,6 +216,7 @@ def plan(design: Design, setting: PageSetting) -> str:
         'name = "explored"',
         f"epsilon = {_plain(epsilon)}",
         f"delta = {_plain(setting.delta)}",
+        *([] if setting.advantage is None else [f"advantage = {_plain(setting.advantage)}"]),
         'relation = "add/remove"               # neighbouring tables: one person is there or not',
         *_plan_bounds(setting),
         "",

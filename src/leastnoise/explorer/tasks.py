@@ -181,6 +181,11 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
     one = PrivacyLoss.of(best.noise, best.sensitivity, best.changes_of(best.noise))
     loss = one.compose(best.uses)
     certainty = loss.delta(0.0)
+    if setting.advantage is not None and certainty > setting.advantage:
+        raise AccountingError(
+            f"Expected the law for advantage={setting.advantage!r} to be certified there, not at "
+            f"{certainty!r}."
+        )
     rival: dict[str, Any] = {"sigma": gaussian_sigma, "variance_ratio": None, "half_width": None}
     if gaussian_sigma is not None:
         rival |= {

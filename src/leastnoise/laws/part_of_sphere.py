@@ -37,6 +37,7 @@ from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw
 from leastnoise.laws.sphere import BallNoise
+from leastnoise.laws.whole import check_joint
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.sphere import ball_loss
 from leastnoise.sampling.sphere import FirstOfVectors, SphereSampler
@@ -68,12 +69,8 @@ class PartOfSphereNoise(Noise):
     domain: ClassVar[Domain] = "real"
 
     def __post_init__(self) -> None:
-        for name in ("scale", "step"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
-        for name in ("of", "dimension"):
-            object.__setattr__(self, name, positive_integer(name, getattr(self, name)))
-        if self.dimension < 2:
-            raise InvalidParameterError("dimension", self.dimension, "to be at least 2")
+        check_joint(self)
+        object.__setattr__(self, "of", positive_integer("of", self.of))
         if self.of < self.dimension:
             raise InvalidParameterError("of", self.of, f"to be at least {self.dimension}")
 

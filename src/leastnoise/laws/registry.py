@@ -4,6 +4,7 @@ and a line here."""
 from __future__ import annotations
 
 from leastnoise.laws.base import BODIES, LAWS
+from leastnoise.laws.bent_sphere import BentSphereNoise
 from leastnoise.laws.correlated import CorrelatedNoise
 from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.gaussian import GaussianNoise
@@ -16,6 +17,7 @@ from leastnoise.laws.sphere import BallNoise
 
 _JOINT = (
     BallNoise,
+    BentSphereNoise,
     CorrelatedNoise,
     CutCubeNoise,
     LiftedNoise,
@@ -26,6 +28,7 @@ LAWS |= {law.kind: law for law in (LatticeNoise, GaussianNoise, LaplaceNoise, *_
 BODIES |= {
     None: LatticeNoise,
     "sphere": BallNoise,
+    "bent sphere": BentSphereNoise,
     "correlated": CorrelatedNoise,
     "cut cube": CutCubeNoise,
     "lifted": LiftedNoise,

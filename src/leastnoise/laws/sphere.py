@@ -34,9 +34,8 @@ large. For small b the sum Σ (2k+1) P(|X| > k) is short.
 one release β = 1 is best or within 1e-3 of it (d = 2: ε = 0.306 at β = 1, 0.334 at 1.1, 0.494 at
 1.5; d = 10: 1.207, 1.216, 1.417; d = 60: 4.2890, 4.2892, 4.423; d = 100: 5.923, 5.924, 6.045).
 When several batches are composed an exponent between 1.1 and 1.4 gains more: 0.6 % for two
-batches of 10, 1.1 % for four, 4.7 % for ten batches of 5. Its loss depends on two variables, so
-that its table would need a quadrature whose error is not proven, and its radius is a Gamma(d/β)
-variable, whose exact draw needs an incomplete gamma function. `sphere` refuses it.
+batches of 10, 1.1 % for four, 4.7 % for ten batches of 5. `sphere` refuses it: exponents that can
+be drawn exactly are in `laws.bent_sphere`, which designs for several promises try.
 """
 
 from __future__ import annotations
@@ -253,8 +252,8 @@ def sphere(
         raise InvalidParameterError(
             "exponent",
             exponent,
-            "to be 1: the ball law of another exponent can be neither judged nor sampled with "
-            "proof yet",
+            "to be 1: laws of other exponents are found by designs for several promises "
+            "(advantage=, constraints=)",
         )
     step = step_of_known_law(sigma, sensitivity, step, domain)
     scale = sigma / math.sqrt(d + 1.0) if domain == "real" else _whole_scale(sigma, d)

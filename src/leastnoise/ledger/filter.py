@@ -116,6 +116,7 @@ def charge(loss: Loss, budget: Budget, *, spare: float = 0.0, foreign: bool = Fa
     A `foreign` loss comes from another library, whose tables may leave out mass of the
     second data set.
     """
+    loss = loss.with_divergences
     kept = loss.changed(lambda table: _trimmed(table, spare)) if spare > 0.0 else loss
     finite = kept.changed(lambda table: replace(table, infinite=0.0, deviation=0.0))
     divergence = partial(_foreign_divergence, finite) if foreign else finite.divergence

@@ -82,6 +82,11 @@ class Loss(Protocol):
     def divergence(self, order: float) -> float:
         """The Rényi divergence of this order in [1, ∞], rounded up."""
 
+    @property
+    def with_divergences(self) -> Loss:
+        """The loss itself; where its divergences are not known, one that dominates it with finite
+        losses whose divergences are, and some mass of infinite loss."""
+
     # Tables and grids
 
     @property
@@ -162,6 +167,10 @@ class ClosedForm(ABC):
     @property
     def loss_rounding(self) -> float:
         return usual_rounding(self.largest)
+
+    @property
+    def with_divergences(self: _Self) -> _Self | TableLoss:
+        return self
 
     @abstractmethod
     def profile(self, epsilon: ArrayLike) -> Floats: ...

@@ -36,7 +36,7 @@ from leastnoise.losses.base import ClosedForm
 from leastnoise.losses.cube_sums import AboveCone, ConeSums, ball_share, best_tilt
 from leastnoise.losses.divergence import DIVERGENCE_ROUNDING
 from leastnoise.losses.rounding import LOSS_ROUNDING, ULP
-from leastnoise.losses.table import TableLoss
+from leastnoise.losses.table import TableLoss, convex_below
 
 _CELLS = 192  # of radii, equal in their logarithm: chord and mean differ by 1e-4 of δ
 _LEFT_OUT = 1e-9  # of δ: what smaller radii than those of the cells may add
@@ -157,7 +157,7 @@ class CutCubeLoss(ClosedForm):
         mirrored = -np.expm1(-epsilon[:0:-1]) + np.exp(-epsilon[:0:-1]) * positive[:0:-1]
         loss = np.concatenate([-epsilon[:0:-1], epsilon])
         t = np.exp(loss)
-        held, slopes = _convex(t, np.concatenate([mirrored, positive]))
+        held, slopes = convex_below(t, np.concatenate([mirrored, positive]))
         q = np.diff(np.concatenate([[-1.0], slopes, [0.0]]))
         keep = q > 0.0
         log_p = np.log(q[keep]) + loss[held][keep]
@@ -173,20 +173,6 @@ class CutCubeLoss(ClosedForm):
         if math.isinf(order):
             return self.largest * (1.0 + DIVERGENCE_ROUNDING)
         return min(self._table.divergence(order), self.largest * (1.0 + DIVERGENCE_ROUNDING))
-
-
-def _convex(x: Floats, y: Floats) -> tuple[np.ndarray, Floats]:
-    """The points of the greatest convex function below all (x, y), x rising, and its slopes."""
-    held: list[int] = []
-    for i in range(x.size):
-        while len(held) > 1:
-            a, b = held[-2], held[-1]
-            if (y[b] - y[a]) * (x[i] - x[b]) < (y[i] - y[b]) * (x[b] - x[a]):
-                break
-            held.pop()
-        held.append(i)
-    points = np.array(held)
-    return points, np.diff(y[points]) / np.diff(x[points])
 
 
 @dataclass(frozen=True, eq=False)

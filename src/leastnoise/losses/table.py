@@ -174,6 +174,10 @@ class TableLoss:
         return (self,)
 
     @property
+    def with_divergences(self) -> TableLoss:
+        return self
+
+    @property
     def listed(self) -> TableLoss:
         return self
 
@@ -288,3 +292,17 @@ def table_from_masses(loss: NDArray[np.floating], p: Floats, infinite: float) ->
     """The table of these losses and probabilities, empty points left out."""
     keep = p > 0
     return TableLoss(np.asarray(loss[keep], dtype=np.float64), np.log(p[keep]), infinite)
+
+
+def convex_below(x: Floats, y: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """The points of the greatest convex function below all (x, y), x rising, and its slopes."""
+    held: list[int] = []
+    for i in range(x.size):
+        while len(held) > 1:
+            a, b = held[-2], held[-1]
+            if (y[b] - y[a]) * (x[i] - x[b]) < (y[i] - y[b]) * (x[b] - x[a]):
+                break
+            held.pop()
+        held.append(i)
+    points = np.array(held, dtype=np.int64)
+    return points, np.diff(y[points]) / np.diff(x[points])

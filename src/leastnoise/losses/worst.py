@@ -51,6 +51,10 @@ class WorstOf:
         return max(self._open, key=lambda table: table.cumulants(theta)[0])
 
     @property
+    def with_divergences(self) -> WorstOf:
+        return self
+
+    @property
     def deviation(self) -> float:
         return max(table.deviation for table in self.tables)
 

@@ -32,6 +32,13 @@ goes on where it stopped). The
 seconds below are of two shared processor cores.
 """
 
+_GUESSES = (
+    "A best guess is how often somebody who knows everything but whether one given person is in "
+    "the data is right at most, from even odds. Answers asked together get the same laws as one "
+    "kept draw, so the last column is theirs too: at the same σ joint noise has less ε and leaves "
+    "an attacker more, for it uses what ε and δ allow (docs/curve.md)."
+)
+
 
 def write_pages(out: Path) -> list[Path]:
     """The two pages over the records found in out/results."""
@@ -73,7 +80,7 @@ def beyond(record: Record) -> str:
     ]
     for head, note in zip(heads, record["notes"], strict=True):
         lines += ["", f"## {head}", "", _spaced(note)]
-    lines += ["", *_series_table(record["series"])]
+    lines += ["", *_series_table(record["series"]), "", _GUESSES]
     lines += ["", "## In numbers", "", *_table(record["rows"])]
     return "\n".join(lines) + "\n"
 

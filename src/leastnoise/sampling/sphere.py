@@ -37,7 +37,8 @@ vector, and whatever the processor does with floating-point numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Context, Decimal, getcontext, localcontext
 from fractions import Fraction
@@ -56,6 +57,8 @@ _CHUNK = 1 << 16  # words of entropy at a time
 _FIRST_BITS = 256
 _LARGEST = 2.0**61  # noise beyond this many pitches is not drawn in 64-bit integers
 _NONE = Fraction(0)
+# from the first bits of uniforms and angles, and their number: the noise in whole pitches, or None
+_Attempt = Callable[[Sequence[int], Sequence[int], int], list[int] | None]
 _REACH = 12.0  # √χ² exceeds √(d+1) by this with probability below e^−72
 
 
@@ -224,6 +227,18 @@ def approximate(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Z/pitch for each row of words in floating point, and whether the row is within
     the reach of the window's proof."""
+    normal, chi2, within = approximate_parts(layout, drawn)
+    if layout.is_normal:
+        return ratio * normal, within
+    chi = np.sqrt(chi2)
+    usual = (chi <= math.sqrt(layout.dimension + 1.0) + _REACH) & within
+    return (ratio * chi)[:, None] * normal, usual
+
+
+def approximate_parts(
+    layout: VectorUniforms, drawn: Words
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The normal vector and χ² of each row of words, and whether no U is too near 0 or 1."""
     count, d = drawn.shape[0], layout.dimension
     high, low = drawn[:, : layout.radii], drawn[:, layout.radii : 2 * layout.radii]
     lower_half = high >> np.uint64(63) == 0
@@ -237,15 +252,10 @@ def approximate(
     normal = np.empty((count, 2 * pairs))
     normal[:, 0::2] = radius * np.cos(angle[:, :pairs])
     normal[:, 1::2] = radius * np.sin(angle[:, :pairs])
-    within = (high != 0).all(axis=1)
-    if layout.is_normal:
-        return ratio * normal[:, :d], within
     chi2 = 2.0 * minus_log[:, pairs : pairs + factors].sum(axis=1)
     if layout.extra:
         chi2 += 2.0 * minus_log[:, -1] * np.cos(angle[:, -1]) ** 2
-    chi = np.sqrt(chi2)
-    usual = (chi <= math.sqrt(d + 1.0) + _REACH) & within
-    return (ratio * chi)[:, None] * normal[:, :d], usual
+    return normal[:, :d], chi2, (high != 0).all(axis=1)
 
 
 def decided(
@@ -258,6 +268,29 @@ def decided(
     widths: Sequence[float] | None = None,
 ) -> list[int]:
     """⌊Z/pitch + ½⌋ of one vector, from the words already drawn and as many more as it takes."""
+
+    def attempt(uniforms: Sequence[int], angles: Sequence[int], bits: int) -> list[int] | None:
+        # Every U is at least 2^(−bits/4) from 0 and 1, so −ln U is known to 2^(−3 bits/4)
+        # and a radius, ≥ 2^(−bits/8), to 2^(−5 bits/8); bits/4 digits are 2^(−0.83 bits).
+        # So the error of Z/pitch is below (b/pitch)·(d + bits)·2^(−bits/2), amply.
+        places = precise(layout, uniforms, angles, bits, ratio)
+        error = Fraction(ratio) * (layout.dimension + bits) / (1 << bits // 2)
+        if common:
+            places = _with_common(places, common, shares)
+            error *= 1 + common * layout.dimension
+        if widths is not None:
+            places = _widened(places, widths)
+            error *= Fraction(max(widths))
+        return surely_rounded(places, error)
+
+    return refined(layout, drawn, entropy, attempt)
+
+
+def refined(
+    layout: VectorUniforms, drawn: Sequence[int], entropy: Entropy, attempt: _Attempt
+) -> list[int]:
+    """What `attempt` finds from the first bits of the uniforms and angles, with twice as many bits
+    until it finds something; the words already drawn are their first bits."""
     radii = layout.radii
     uniforms = [drawn[i] << 64 | drawn[radii + i] for i in range(radii)]
     angles = list(drawn[2 * radii :])
@@ -271,22 +304,19 @@ def decided(
         ]
         have_uniform = have_angle = bits
         least = min(min(value, (1 << bits) - 1 - value) for value in uniforms)
-        # Every U is at least 2^(−bits/4) from 0 and 1, so −ln U is known to 2^(−3 bits/4)
-        # and a radius, ≥ 2^(−bits/8), to 2^(−5 bits/8); bits/4 digits are 2^(−0.83 bits).
-        # So the error of Z/pitch is below (b/pitch)·(d + bits)·2^(−bits/2), amply.
         if least >> (bits - bits // 4):
-            places = precise(layout, uniforms, angles, bits, ratio)
-            error = Fraction(ratio) * (layout.dimension + bits) / (1 << bits // 2)
-            if common:
-                places = _with_common(places, common, shares)
-                error *= 1 + common * layout.dimension
-            if widths is not None:
-                places = _widened(places, widths)
-                error *= Fraction(max(widths))
-            floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
-            if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
-                return floors
+            found = attempt(uniforms, angles, bits)
+            if found is not None:
+                return found
         bits *= 2
+
+
+def surely_rounded(places: Sequence[Fraction], error: Fraction) -> list[int] | None:
+    """⌊place + ½⌋ of each, where the error cannot change any."""
+    floors = [math.floor(place + Fraction(1, 2) - error) for place in places]
+    if floors == [math.floor(place + Fraction(1, 2) + error) for place in places]:
+        return floors
+    return None
 
 
 def _widened(places: Sequence[Fraction], widths: Sequence[float]) -> list[Fraction]:
@@ -311,21 +341,34 @@ def precise(
 ) -> list[Fraction]:
     """Z/pitch of one vector from the first `bits` bits of its uniforms, in decimal
     arithmetic of bits/4 digits."""
-    with localcontext(Context(prec=bits // 4 + 10, Emax=10**9, Emin=-(10**9))):
-        whole = Decimal(1 << bits + 1)
-        twice = [-2 * (Decimal(2 * value + 1) / whole).ln() for value in uniforms]
-        pi = _pi()
-        turns = [_cos_sin(Decimal(2 * value + 1) / whole, pi) for value in angles]
-        pairs, factors = layout.pairs, layout.factors
-        normals: list[Decimal] = []
-        for i in range(pairs):
-            radius = twice[i].sqrt()
-            normals += [radius * turns[i][0], radius * turns[i][1]]
-        chi2 = Decimal(1) if layout.is_normal else sum(twice[pairs : pairs + factors], Decimal(0))
-        if layout.extra:
-            chi2 += twice[-1] * turns[-1][0] ** 2
+    with decimals(bits):
+        normals, chi2 = precise_parts(layout, uniforms, angles, bits)
         scale = chi2.sqrt() * Decimal(ratio.numerator) / Decimal(ratio.denominator)
-        return [Fraction(scale * normal) for normal in normals[: layout.dimension]]
+        return [Fraction(scale * normal) for normal in normals]
+
+
+def decimals(bits: int) -> AbstractContextManager[Context]:
+    """Decimal arithmetic of bits/4 digits, and ten more."""
+    return localcontext(Context(prec=bits // 4 + 10, Emax=10**9, Emin=-(10**9)))
+
+
+def precise_parts(
+    layout: VectorUniforms, uniforms: Sequence[int], angles: Sequence[int], bits: int
+) -> tuple[list[Decimal], Decimal]:
+    """The normal vector and χ², which is 1 where there is none, in the current arithmetic."""
+    whole = Decimal(1 << bits + 1)
+    twice = [-2 * (Decimal(2 * value + 1) / whole).ln() for value in uniforms]
+    pi = _pi()
+    turns = [_cos_sin(Decimal(2 * value + 1) / whole, pi) for value in angles]
+    pairs, factors = layout.pairs, layout.factors
+    normals: list[Decimal] = []
+    for i in range(pairs):
+        radius = twice[i].sqrt()
+        normals += [radius * turns[i][0], radius * turns[i][1]]
+    chi2 = Decimal(1) if layout.is_normal else sum(twice[pairs : pairs + factors], Decimal(0))
+    if layout.extra:
+        chi2 += twice[-1] * turns[-1][0] ** 2
+    return normals[: layout.dimension], chi2
 
 
 def _more(bits: int, entropy: Entropy) -> int:

@@ -80,6 +80,7 @@ export class Controls {
   arrange() {
     const field = (name) => this.form.querySelector(`[data-field=${name}]`);
     for (const name of ["epsilon", "sigma"]) field(name).hidden = this.state.by !== name;
+    field("advantage").hidden = this.state.by !== "epsilon";
     const isLength = this.state.changes === "euclidean";
     field("changes").hidden = !isBatch(this.state);
     field("touched").hidden = !isBatch(this.state) || isLength;

@@ -1,9 +1,9 @@
 // The whole state of the page is in the address, after the #: it can be sent to a colleague and never reaches a server's log.
 
-export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes", "touched", "length"];
+export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "sensitivity", "domain", "changes", "touched", "length", "advantage"];
 export const START = {
   by: "epsilon", epsilon: "1", sigma: "8", delta: "1e-6", answers: "10", asked: "together", sensitivity: "1", domain: "integer", changes: "box",
-  touched: "", length: "1",
+  touched: "", length: "1", advantage: "",
   value: "1204", unit: "patients", scale: "linear", a: "", b: "",
 };
 const LONGEST = 120;
@@ -61,6 +61,12 @@ function isSameSpace(setting, wanted) {
   return setting.changes === wanted.changes && touched(setting) === touched(wanted) && isSameLength;
 }
 
+/** Whether both cap the attacker's advantage alike; beside a fixed σ there is no cap. */
+function isSameCap(setting, wanted) {
+  const said = wanted.by === "sigma" ? "" : String(wanted.advantage ?? "").trim();
+  return said === "" ? setting.advantage === undefined : Number(setting.advantage) === Number(said);
+}
+
 /** Whether `setting`, as an answer carries it, is the one that `asked`, a query, asks for. */
 export function isSetting(setting, asked) {
   if (!setting) return false;
@@ -71,6 +77,7 @@ export function isSetting(setting, asked) {
     setting.domain === wanted.domain &&
     (setting.asked === wanted.asked || Number(wanted.answers) === 1) && // one answer is together and apart
     isSameSpace(setting, wanted) &&
+    isSameCap(setting, wanted) &&
     [wanted.by, "delta", "answers", "sensitivity"].every(isSame)
   );
 }

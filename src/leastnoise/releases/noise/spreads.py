@@ -50,7 +50,7 @@ _FINE = 200  # units that all rows of a person are worth
 def with_spreads(plan: Plan, blocks: Sequence[Block]) -> tuple[Block, ...]:
     """The blocks of groupings that each have a view of their own, with what one person changes over
     all groups where that is less than so many groups at their sensitivity."""
-    if plan.person is None or plan.advantage is not None:
+    if plan.person is None:
         return ()
     return tuple(block if is_checks(block) else _with_own(plan, block) for block in blocks)
 
@@ -105,8 +105,6 @@ def view_values(plan: Plan) -> tuple[Values, ...]:
 def one_view(plan: Plan) -> OneView | None:
     """The bounds of the one view of a plan; None where groupings have views of their own."""
     if plan.person is None or not all(map(_may_share_rows, plan.statistics)):
-        return None
-    if plan.advantage is not None:  # which no law is known to keep that the view needs
         return None
     groupings = dict.fromkeys(one.group_by for one in plan.statistics if one.kind != "persons")
     limits = [contribution_bounds(plan, grouping) for grouping in groupings]
