@@ -18,7 +18,7 @@ from leastnoise.errors import LeastNoiseError
 from leastnoise.text.characters import shown
 
 if TYPE_CHECKING:
-    from leastnoise.releases.plan.draft import Measured
+    from leastnoise.releases.plan.draft import BoundedColumn
     from leastnoise.releases.plan.source import Source
 
 _DUCKDB = (".duckdb", ".db", ".ddb")
@@ -69,9 +69,7 @@ def init(table: str, out: str, name: str | None, **told: Any) -> None:
         raise SystemExit(130) from None
     title = name or (table.removeprefix("env:") if "env:" in table else Path(table).stem)
     rest = {"relation": told["relation"], "epsilon": told["epsilon"], **bounds}
-    made = Draft(
-        title, _beside(source, Path(out)), person, groups=groups, measured=measured, **rest
-    )
+    made = Draft(title, _beside(source, Path(out)), person, groups=groups, bounded=measured, **rest)
     _write(Path(out), made.as_toml())
     click.echo(f"written: {shown(out)}. Next:")
     ledger = shown(f"{Path(out).stem}.ledger")
@@ -82,7 +80,7 @@ def init(table: str, out: str, name: str | None, **told: Any) -> None:
 
 def _answers(
     told: Mapping[str, Any], kinds: Mapping[str, str]
-) -> tuple[str | None, list[tuple[str, list[str]]], list[Measured], dict[str, int]]:
+) -> tuple[str | None, list[tuple[str, list[str]]], list[BoundedColumn], dict[str, int]]:
     """What the options say, and what is answered."""
     person = _person(told, list(kinds))
     groups, measured = _asked_for(told, [one for one in kinds if one != person])
@@ -174,7 +172,7 @@ def _number(option: str, question: str, usual: int) -> int:
 
 def _asked_for(
     told: Mapping[str, Any], columns: Sequence[str]
-) -> tuple[list[tuple[str, list[str]]], list[Measured]]:
+) -> tuple[list[tuple[str, list[str]]], list[BoundedColumn]]:
     groups = [_keys(one) for one in told["by"]]
     measured = [_measured("mean", one) for one in told["mean"]]
     measured += [_measured("sum", one) for one in told["total"]]
@@ -200,13 +198,13 @@ def _keys(said: str) -> tuple[str, list[str]]:
     return column, found
 
 
-def _measured(kind: str, said: str) -> Measured:
-    from leastnoise.releases.plan.draft import Measured
+def _measured(kind: str, said: str) -> BoundedColumn:
+    from leastnoise.releases.plan.draft import BoundedColumn
 
     column, _, bounds = said.partition("=")
     lower, _, upper = bounds.partition(":")
     try:
-        return Measured(kind, column, float(lower), float(upper))
+        return BoundedColumn(kind, column, float(lower), float(upper))
     except (ValueError, LeastNoiseError):
         expected = "to be a column and its bounds, the lower one first, such as age=0:100"
         raise refused(f"--{kind}", said, expected) from None

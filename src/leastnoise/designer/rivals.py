@@ -137,13 +137,11 @@ def known_laws(
     s, single = sensitivity, changes.touched_of(batch)
     kind, is_whole = ("discrete ", True) if domain == "integer" else ("", False)
     line: list[KnownLaw] = [
-        _gaussian(s, batch, domain, changes),
+        *_gaussians(s, batch, domain, changes),
         (f"{kind}Laplace", classic.discrete_laplace if is_whole else classic.laplace, single),
         (f"{kind}Staircase", lambda sigma: _staircase(sigma, s, domain), single),
         ("Cactus", lambda sigma: _cactus(sigma, s, domain), single),
     ]
-    if is_whole and batch > 1 and isinstance(changes, Euclidean):
-        line.append((ROUNDED, lambda sigma: normal(sigma, batch, sensitivity=s, domain=domain), 1))
     if batch > 1:
         line.append(("cube", lambda sigma: plain_cube(sigma, batch, s, domain), 1))
         line.append(("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s, domain=domain), 1))
@@ -156,14 +154,17 @@ def known_laws(
     return line
 
 
-def _gaussian(s: float, batch: int, domain: Domain, changes: Changes) -> KnownLaw:
+def _gaussians(s: float, batch: int, domain: Domain, changes: Changes) -> list[KnownLaw]:
     """Independent normal noise; one draw of it where a length of all changes is what counts."""
-    single = changes.touched_of(batch)
+    single, is_length = changes.touched_of(batch), batch > 1 and isinstance(changes, Euclidean)
+
+    def drawn(sigma: float) -> Noise:
+        return normal(sigma, batch, sensitivity=s, domain=domain)
+
     if domain == "integer":
-        return "discrete Gaussian", classic.discrete_gaussian, single
-    if batch > 1 and isinstance(changes, Euclidean):
-        return "Gaussian", lambda sigma: normal(sigma, batch, sensitivity=s), 1
-    return "Gaussian", classic.gaussian, single
+        whole: KnownLaw = ("discrete Gaussian", classic.discrete_gaussian, single)
+        return [whole, (ROUNDED, drawn, 1)] if is_length else [whole]
+    return [("Gaussian", drawn, 1) if is_length else ("Gaussian", classic.gaussian, single)]
 
 
 def _cut_cube(s: float, batch: int, domain: Domain, delta: float) -> Callable[[float], Noise]:
@@ -205,7 +206,7 @@ def _of_length(s: float, batch: int) -> list[KnownLaw]:
     """Known laws for several changes of a bounded length, which may be more than a sensitivity."""
     return [
         ("sphere", lambda sigma: sphere(sigma, batch, sensitivity=s), 1),
-        _gaussian(s, batch, "real", Euclidean(1.0)),
+        *_gaussians(s, batch, "real", Euclidean(1.0)),
     ]
 
 

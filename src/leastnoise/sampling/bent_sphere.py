@@ -82,6 +82,7 @@ class BentSphereSampler:
 
     is_joint: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
+    only_whole: ClassVar[bool] = False
 
     @property
     def pitch(self) -> Fraction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from leastnoise.errors import InvalidParameterError, real_number
@@ -21,7 +21,7 @@ _FINE = 1000.0  # places of the lattice of a column, at least: finer costs nothi
 
 
 @dataclass(frozen=True)
-class Measured:
+class BoundedColumn:
     """A sum or mean of a column.
 
     Attributes:
@@ -62,7 +62,7 @@ class Draft:
         relation: "add/remove" or "replace".
         epsilon: The privacy loss allowed.
         groups: Columns to count by, with the keys that count.
-        measured: Sums and means.
+        bounded: Sums and means.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Draft:
     relation: str = "add/remove"
     epsilon: float = 1.0
     groups: Sequence[tuple[str, Sequence[str]]] = field(default_factory=tuple)
-    measured: Sequence[Measured] = field(default_factory=tuple)
+    bounded: Sequence[BoundedColumn] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -82,76 +82,83 @@ class Draft:
 
     def as_toml(self) -> str:
         """The plan as a TOML file with comments."""
-        return "\n".join([*self._head(), "", *self._source(), "", *self._statistics()]) + "\n"
+        parts = [_HEAD, _lines(self._declared()), "[source]\n" + _lines(self._source())]
+        parts += ["[[statistic]]\n" + _lines(one) for one in self._statistics()]
+        return "\n".join(parts)
 
-    def _head(self) -> Iterator[str]:
-        yield "# What is published, from which table, and who is protected. Decide it without"
-        yield "# looking at the rows. leastnoise check explains this file, leastnoise release"
-        yield "# --rehearse shows what comes out of it; neither reads the table."
-        yield ""
-        yield f"name = {_quoted(self.name)}"
-        yield f"dataset = {_quoted(self.name)}    # the name of the budget in the ledger"
-        yield f"epsilon = {self.epsilon!r}    # privacy loss; delta is its share of the ledger's"
-        yield f"relation = {_quoted(self.relation)}    # {_RELATIONS[self.relation]}"
+    def _declared(self) -> Iterator[_Line]:
+        yield "name", self.name, ""
+        yield "dataset", self.name, "the name of the budget in the ledger"
+        yield "epsilon", self.epsilon, "privacy loss; delta is its share of the ledger's"
+        yield "relation", self.relation, _RELATIONS[self.relation]
         if self.person is None:
-            yield "one_row_per_person = true"
+            yield "one_row_per_person", True, ""
             return
-        yield f"person = {_quoted(self.person)}    # all rows with the same value are one person"
-        yield f"rows_per_person = {self.rows_per_person}    # of each person at most so many count"
+        yield "person", self.person, "all rows with the same value are one person"
+        yield "rows_per_person", self.rows_per_person, "of each person at most so many count"
         if self.groups:
-            yield f"groups_per_person = {self.groups_per_person}    # in at most so many groups"
+            yield "groups_per_person", self.groups_per_person, "in at most so many groups"
 
-    def _source(self) -> Iterator[str]:
-        yield "[source]"
+    def _source(self) -> Iterator[_Line]:
         source = self.source
         if isinstance(source, CsvFile):
-            yield f"csv = {_quoted(source.path)}"
+            yield "csv", source.path, ""
             if source.columns is not None:
-                yield f"columns = {_listed(source.columns)}    # the file has no header"
+                yield "columns", source.columns, "the file has no header"
             if source.delimiter != ",":
-                yield f"delimiter = {_quoted(source.delimiter)}"
+                yield "delimiter", source.delimiter, ""
         elif isinstance(source, ParquetFile):
-            yield f"parquet = {_quoted(source.path)}"
+            yield "parquet", source.path, ""
         elif isinstance(source, DuckDBTable):
-            yield from (f"duckdb = {_quoted(source.path)}", f"table = {_quoted(source.table)}")
+            yield from [("duckdb", source.path, ""), ("table", source.table, "")]
         elif isinstance(source, Connection):
-            yield f"connection = {_quoted(source.url)}    # its URL, in the environment"
-            yield f"table = {_quoted(source.table)}"
+            yield from [("connection", source.url, _URL), ("table", source.table, "")]
 
-    def _statistics(self) -> Iterator[str]:
+    def _statistics(self) -> Iterator[list[_Line]]:
         is_known = self.person is None and self.relation == "replace"  # how many rows there are
-        kind = "count" if self.person is None else "persons"
         if not is_known:
-            yield from ("[[statistic]]", f"kind = {_quoted(kind)}", "")
+            yield [("kind", "count" if self.person is None else "persons", "")]
         for column, keys in self.groups:
-            yield "[[statistic]]"
-            yield 'kind = "count"'
-            yield f"# rows with another {column} are in none of the groups"
-            yield f"group_by = {{ {_quoted(column)} = {_listed(keys)} }}"
-            yield ""
-        for one in self.measured:
-            yield "[[statistic]]"
-            yield f"kind = {_quoted(one.kind)}"
-            yield f"column = {_quoted(one.column)}"
-            yield f"lower = {one.lower:g}    # what lies below counts as this: noise grows with"
-            yield f"upper = {one.upper:g}    # the distance of the two"
-            yield f"pitch = {one.pitch:g}    # values are rounded to multiples of it"
-            yield 'missing = "drop"    # rows without a number are left out'
-            if is_known and one.kind == "mean":
-                yield "# public_n = 1000    # how many values there are, which is public here"
-            yield ""
+            told = f"rows with another {column} are in none of the groups"
+            yield [("kind", "count", ""), (f"group_by.{_written(column)}", tuple(keys), told)]
+        for one in self.bounded:
+            yield [
+                ("kind", one.kind, ""),
+                ("column", one.column, ""),
+                ("lower", one.lower, "what lies below counts as this: noise grows with the"),
+                ("upper", one.upper, "distance of the two"),
+                ("pitch", one.pitch, "values are rounded to multiples of it"),
+                ("missing", "drop", "rows without a number are left out"),
+                *([("# public_n", 1000, _PUBLIC)] if is_known and one.kind == "mean" else []),
+            ]
 
 
+_Line = tuple[str, str | float | tuple[str, ...], str]  # name, value, comment
+_HEAD = """\
+# What is published, from which table, and who is protected. Decide it without looking at the rows.
+# leastnoise check explains this file, leastnoise release --rehearse shows what comes out of it;
+# neither reads the table.
+"""
+_URL = "a variable of the environment that holds the URL"
+_PUBLIC = "how many values there are, which is public here"
 _RELATIONS = {
     "add/remove": "a person's rows are there, or they are not",
     "replace": "a person is replaced by another: how many there are is public",
 }
 
 
-def _quoted(value: str) -> str:
-    """A text in TOML: as in JSON, but for the one sign that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _lines(each: Iterable[_Line]) -> str:
+    return "".join(
+        f"{name} = {_written(value)}{f'    # {comment}' if comment else ''}\n"
+        for name, value, comment in each
+    )
 
 
-def _listed(values: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, values))}]"
+def _written(value: str | float | tuple[str, ...]) -> str:
+    """A value in TOML. A text is written as in JSON, but for the one sign that JSON leaves as it
+    is."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value) if isinstance(value, float) else json.dumps(value)
