@@ -374,3 +374,12 @@ def test_an_attacker_reaches_the_advantage_that_is_stated_and_no_more(batch, del
     certified = best.constraints[1].certified
     assert certified == pytest.approx(cap, rel=1e-4)
     assert abs(gained - certified) < 4.0 * error
+
+
+def test_little_noise_under_a_cap_is_that_of_the_box():
+    """As without one: a hidden count is as one more answer."""
+    asked = {"delta": 1e-6, "epsilon": 12.0, "advantage": 0.99999, "batch": 2}
+    best, box = design(**asked, changes=OneSided()), design(**asked)
+    assert best.sigma <= box.sigma * (1.0 + 1e-4)
+    assert best.sigma == pytest.approx(0.0427334, rel=1e-3)
+    assert all(one.holds for one in best.constraints)

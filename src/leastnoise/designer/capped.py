@@ -37,7 +37,7 @@ from leastnoise.changes import BOX, Box, OneSided
 from leastnoise.designer import tight
 from leastnoise.designer.at_epsilon import at_epsilon, sigma_of_share
 from leastnoise.designer.calibrate import Calibrated, calibrate
-from leastnoise.designer.fits import Fit, Fitted, fits_of
+from leastnoise.designer.fits import Fit, Fitted, boxed_in, fits_of, judged_for
 from leastnoise.designer.lattice_law import LatticeLaw, renyi_law
 from leastnoise.designer.request import Request
 from leastnoise.designer.result import OPTIMISED, FoundLaw
@@ -76,7 +76,7 @@ def fitted_within_limits(request: Request, limits: Sequence[Limit]) -> Fitted:
     failure: DesignError | None = None
     for fit in fits_of(request):
         try:
-            sigma, law = within(fit.request, limits)
+            sigma, law = _least(fit.request, limits)
         except DesignError as error:
             failure = failure or error
             continue
@@ -87,6 +87,16 @@ def fitted_within_limits(request: Request, limits: Sequence[Limit]) -> Fitted:
     sigma, fit, law = least
     known = {one.name: one for one in rivals(fit.request, sigma / fit.spread)}
     return Fitted(sigma, fit, law, known, {name: one.epsilon for name, one in known.items()})
+
+
+def _least(request: Request, limits: Sequence[Limit]) -> tuple[float, FoundLaw]:
+    """The same for one fit, where the law may be that of the box: see `fits.boxed_in`."""
+    sigma, law = within(request, limits)
+    if (boxed := boxed_in(request, sigma)) is not None:
+        less, other = within(boxed, limits)
+        if less < sigma:
+            return less, judged_for(request, other)
+    return sigma, law
 
 
 def within(request: Request, limits: Sequence[Limit]) -> tuple[float, FoundLaw]:

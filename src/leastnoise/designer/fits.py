@@ -105,23 +105,23 @@ def fitted_within(request: Request, epsilon: float) -> Fitted:
 def _best(request: Request, sigma: float) -> tuple[FoundLaw, dict[str, FoundLaw]]:
     """The law of least ε at a sigma, and its rivals."""
     law, named = best_at(request, sigma, attempted(request, sigma))
-    if (boxed := _boxed(request, sigma)) is not None:
+    if (boxed := boxed_in(request, sigma)) is not None:
         other, _ = best_at(boxed, sigma, attempted(boxed, sigma))
-        law = min(law, _judged_for(request, other), key=lambda one: one.epsilon)
+        law = min(law, judged_for(request, other), key=lambda one: one.epsilon)
     return law, named
 
 
 def _least(request: Request, epsilon: float) -> tuple[float, FoundLaw, dict[str, FoundLaw]]:
     """The least sigma within ε, its law, and the rivals there."""
     sigma, law, named = at_epsilon(request, epsilon)
-    if (boxed := _boxed(request, sigma)) is not None:
+    if (boxed := boxed_in(request, sigma)) is not None:
         less, other, _ = at_epsilon(boxed, epsilon)
         if less < sigma:
-            sigma, law = less, _judged_for(request, other)
+            sigma, law = less, judged_for(request, other)
     return sigma, law, named
 
 
-def _boxed(request: Request, sigma: float) -> Request | None:
+def boxed_in(request: Request, sigma: float) -> Request | None:
     """The request with the box in the place of answers that all move one way, where the box's own
     law may need less than one with a hidden count, which is as one more answer: little noise on few
     answers (two at ε = 12: 0.043 instead of 0.057)."""
@@ -131,7 +131,7 @@ def _boxed(request: Request, sigma: float) -> Request | None:
     return replace(request, changes=Box(request.touched).fitted(request.batch))
 
 
-def _judged_for(request: Request, law: FoundLaw) -> FoundLaw:
+def judged_for(request: Request, law: FoundLaw) -> FoundLaw:
     """A law that was found for more changes than there are, judged for those."""
     loss = request.loss(law.noise).compose(request.compositions * law.uses)
     return replace(law, epsilon=loss.epsilon(request.delta))
