@@ -160,6 +160,12 @@ def test_the_least_noise_of_few_answers_within_a_large_epsilon(answers, epsilon,
     assert best.epsilon <= epsilon
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_step_too_far_is_given_up_without_a_word():
+    asked = {"delta": 1e-3, "sigma": 8.526, "batch": 40, "compositions": 2}
+    assert design(**asked, changes=OneSided()).epsilon < 3.0
+
+
 def test_a_length_of_changes_is_served_by_the_sphere():
     best = design(delta=1e-6, epsilon=1.0, batch=10, changes=Euclidean(2.0))
     assert best.origin == "sphere"

@@ -328,8 +328,9 @@ def restored(problem: RenyiProblem, q: Floats, step: Step) -> Floats | None:
     relative = problem.unit_cost / problem.budget
     worst = np.inf
     for _ in range(8):
-        share = np.exp(problem.log_mass + q)
-        miss = np.array([float(np.sum(share)) - 1.0, float(np.sum(share * relative)) - 1.0])
+        with np.errstate(over="ignore", invalid="ignore"):  # too far a step, which is given up
+            share = np.exp(problem.log_mass + q)
+            miss = np.array([float(np.sum(share)) - 1.0, float(np.sum(share * relative)) - 1.0])
         worst = float(np.max(np.abs(miss)))
         if worst < 1e-14 or not worst < 0.5:
             break
