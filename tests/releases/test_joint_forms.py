@@ -9,7 +9,7 @@ import pytest
 from leastnoise.laws import classic
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.sphere import sphere
-from leastnoise.releases.estimates import joint_forms
+from leastnoise.releases.estimates import joint_forms, linear
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
 from leastnoise.releases.estimates.joint_forms import error_part
 from leastnoise.releases.estimates.linear import exact_width
@@ -156,6 +156,31 @@ def test_sums_of_a_joint_draw():
         moved = noise[0] + (5.0 * noise[1] if len(used) > 1 else 0.0)
         assert np.std(moved) == pytest.approx(std, rel=0.03)
         assert np.mean(np.abs(moved) <= width) == pytest.approx(0.95, abs=0.007)
+
+
+@pytest.mark.parametrize("cap", [None, 0.12], ids=["a hidden count", "a cap"])
+def test_the_noise_of_a_sum_beside_correlated_counts(cap):
+    """Counts of one draw are correlated with each other, a centred sum with none of them."""
+    counts = [Statistic("count", name=f"v {i}", where=f"v >= {i}") for i in range(3)]
+    asked = (Statistic("sum", column="z", lower=0, upper=2, pitch=1, missing=1), *counts)
+    rows = Statistic("count", name="rows")
+    wanted = Plan(
+        "s", None, "add/remove", (*asked, rows), 1.0, 1e-6, one_row_per_person=True, advantage=cap
+    )
+    made = mechanism(wanted)
+    drawn = made.laws[0].noise
+    both = drawn.variance_of([0.0, 1.0, 1.0, *(0.0,) * (drawn.dimension - 3)])
+    apart = drawn.stds[1] ** 2 + drawn.stds[2] ** 2
+    assert both > 1.2 * apart or cap is not None
+    trials, _ = estimators(made)
+    ((statistic, (used,)), *_) = entries_of(wanted, made)
+    assert len(used) == 2
+    std, width = plain_noise(statistic, used, made, trials)
+    form = dict(zip(used, (worth(made, used[0]), worth(made, used[1])), strict=True))
+    assert std == pytest.approx(linear.noise_of(made, form)[0], rel=1e-9)
+    total, number = noise_of(made, used, 20_000, 3)
+    assert np.std(total + number) == pytest.approx(std, rel=0.03)
+    assert np.mean(np.abs(total + number) <= width) == pytest.approx(0.95, abs=0.012)
 
 
 def test_what_is_of_two_tables_or_of_none_is_tried(means):

@@ -154,7 +154,11 @@ def plain_noise(
     statistic: Statistic, used: Sequence[int], made: Mechanism, trials: Trials
 ) -> tuple[float, float]:
     """Standard deviation and half-width of a statistic whose noise does not depend on the answers:
-    one answer, or S + c·n."""
+    one answer, or S + c·n.
+
+    The two are uncorrelated under every law that is drawn: S moves either way, so the middle of its
+    range is 0, and with it its share of a hidden count or of a common part
+    (docs/mathematics.md#unequal-ranges)."""
     if len(used) == 1:
         return noise_on(made, used[0])
     middle = centre(statistic)
