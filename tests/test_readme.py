@@ -71,7 +71,7 @@ def test_every_command_of_the_readme_runs(copy):
         done = run(line, copy)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         ran.append(done.stdout)
-    assert len(ran) == 6
+    assert len(ran) == 7
     assert (copy / "numbers.csv").read_text(encoding="utf-8").count("\nvisits,count,ward = ") == 3
     assert "Visits to the clinic" in (copy / "report.html").read_text(encoding="utf-8")
     assert any(text.startswith("whole: 1 release,") for text in ran)

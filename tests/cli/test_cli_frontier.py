@@ -41,7 +41,7 @@ def test_mu_is_normal_noise():
     ("arguments", "said"),
     [
         (["design", "--advantage", "2"], "Expected --advantage 2.0 in (0, 1)."),
-        (["design", "--constraint", "1", "3"], "constraints[0].delta=3.0 in (0, 1)"),
+        (["design", "--constraint", "1", "3"], "expected DELTA '3' to be a number in (0, 1)"),
         (["design", "--constraint", "1"], "--constraint"),
         (["design", "--sigma", "3", "--advantage", "0.2"], "Expected --sigma 3.0 to be left out"),
         (["design", "--delta", "1e-6", "--advantage", "0.2"], "Expected --epsilon to be given"),

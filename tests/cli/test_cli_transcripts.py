@@ -196,9 +196,9 @@ def test_every_json_is_one_object_and_standard_error_is_empty(desk):
         for path, command in commands()
         if not any(each.name == "as_json" for each in command.params)
     }
-    # Groups, a script for the shell, JSON without being asked, and a command that writes files.
-    groups = {("ledger",), ("series",)}
-    assert without == {("completion",), *groups, ("ledger", "export"), ("reproduce",)}
+    # Groups, a script for the shell, JSON without being asked, and commands that write files.
+    groups, files = {("ledger",), ("series",)}, {("reproduce",), ("init",), ("demo",)}
+    assert without == {("completion",), *groups, ("ledger", "export"), *files}
 
 
 def test_infinity_in_a_list_is_valid_json(capsys):

@@ -471,6 +471,8 @@ def test_the_pictures_of_the_readme(tmp_path, monkeypatch):
     from leastnoise.plots import __main__ as script
 
     monkeypatch.setattr(script, "BATCHES", (1, 5))
+    monkeypatch.setattr(script, "ANSWERS", 3)
+    monkeypatch.setattr(script, "POINTS", 2)
     script.main(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "batch.png",

@@ -12,7 +12,6 @@ import click
 from leastnoise.cli.group import main
 from leastnoise.cli.messages import refused
 from leastnoise.cli.release import print_values
-from leastnoise.errors import plain_text
 from leastnoise.text.characters import shown
 
 _LONGEST = 1000  # characters of a path
@@ -30,6 +29,8 @@ def demo(folder: str) -> None:
     \b
       leastnoise demo
     """
+    from leastnoise.errors import plain_text
+
     place = Path(plain_text("FOLDER", folder, _LONGEST))
     try:
         place.mkdir()

@@ -14,7 +14,6 @@ import click
 from leastnoise.cli.group import main
 from leastnoise.cli.messages import refused
 from leastnoise.cli.options import flag
-from leastnoise.errors import LeastNoiseError
 from leastnoise.text.characters import shown
 
 if TYPE_CHECKING:
@@ -34,8 +33,16 @@ _DUCKDB = (".duckdb", ".db", ".ddb")
 @flag("--one-row-per-person", help="Every row is one person.")
 @click.option("--rows-per-person", type=click.IntRange(1), help="How many rows of a person count.")
 @click.option("--groups-per-person", type=click.IntRange(1), help="In how many groups they count.")
-@click.option("--relation", type=click.Choice(["add/remove", "replace"]), default="add/remove")
-@click.option("--epsilon", type=float, default=1.0, show_default=True)
+@click.option(
+    "--relation",
+    type=click.Choice(["add/remove", "replace"]),
+    default="add/remove",
+    show_default=True,
+    help="Whether a person's rows are there or not, or are replaced by another's.",
+)
+@click.option(
+    "--epsilon", type=float, default=1.0, show_default=True, help="The privacy loss allowed."
+)
 @click.option("--by", multiple=True, metavar="COLUMN=A,B,…", help="Count by these keys.")
 @click.option("--mean", multiple=True, metavar="COLUMN=LOWER:UPPER", help="A mean, with bounds.")
 @click.option("--sum", "total", multiple=True, metavar="COLUMN=LOWER:UPPER", help="A sum.")
@@ -199,6 +206,7 @@ def _keys(said: str) -> tuple[str, list[str]]:
 
 
 def _measured(kind: str, said: str) -> BoundedColumn:
+    from leastnoise.errors import LeastNoiseError
     from leastnoise.releases.plan.draft import BoundedColumn
 
     column, _, bounds = said.partition("=")

@@ -279,6 +279,8 @@ class _CappedSearch:
         request = self.request
         if not request.has_plain_laws or request.compositions * request.touched == 1:
             return
+        if self.best is None:  # neither end of the family keeps the limits
+            return
 
         def member(exponent: float) -> Made:
             return GENERALISED, partial(_generalised, request, exponent)

@@ -25,6 +25,7 @@ from leastnoise.plots.style import OURS, Sheet, power_of_ten
 
 SIGMA, DELTA, ANSWERS = 8.0, 1e-6, 10
 BATCHES = (1, 2, 5, 10, 15, 20, 30, 40, 50, 60)
+POINTS = 12  # of the frontier
 
 
 def law_and_rivals() -> Sheet:
@@ -65,7 +66,7 @@ def recognised() -> Sheet:
 
 def capped() -> Sheet:
     """Ten answers together at ε = 1: the least noise against a cap on the attacker's advantage."""
-    points = frontier(epsilon=1.0, delta=DELTA, batch=ANSWERS, points=12)
+    points = frontier(epsilon=1.0, delta=DELTA, batch=ANSWERS, points=POINTS)
     return frontier_sheet(points, epsilon=1.0, delta=DELTA, batch=ANSWERS)
 
 
