@@ -70,7 +70,7 @@ def _released(place: Path) -> Release:
 
 
 def _plan() -> str:
-    from leastnoise.releases.plan.draft import Draft, Measured
+    from leastnoise.releases.plan.draft import Draft, MeasuredColumn
     from leastnoise.releases.plan.source import CsvFile
 
     return Draft(
@@ -80,5 +80,8 @@ def _plan() -> str:
         rows_per_person=4,
         groups_per_person=2,
         groups=[("ward", ["north", "south", "west"])],
-        measured=[Measured("mean", "age", 0.0, 100.0), Measured("mean", "stay", 0.0, 20.0)],
+        measured=[
+            MeasuredColumn("mean", "age", 0.0, 100.0),
+            MeasuredColumn("mean", "stay", 0.0, 20.0),
+        ],
     ).as_toml()

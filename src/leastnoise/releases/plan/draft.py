@@ -18,10 +18,11 @@ from leastnoise.releases.plan.source import (
 )
 
 _FINE = 1000.0  # places of the lattice of a column, at least: finer costs nothing
+_LARGEST_WRITTEN = 1e15  # of whole numbers that are written with all their digits
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredColumn:
     """A sum or mean of a column.
 
     Attributes:
@@ -72,13 +73,14 @@ class Draft:
     groups_per_person: int = 1
     relation: str = "add/remove"
     epsilon: float = 1.0
-    groups: Sequence[tuple[str, Sequence[str]]] = field(default_factory=tuple)
-    measured: Sequence[Measured] = field(default_factory=tuple)
+    groups: Sequence[tuple[str, Sequence[str | float | bool]]] = field(default_factory=tuple)
+    measured: Sequence[MeasuredColumn] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
         text("name", self.name)
         for word in (word for column, keys in self.groups for word in (column, *keys)):
-            text("group_by", word)
+            if isinstance(word, str):
+                text("group_by", word)
 
     def as_toml(self) -> str:
         """The plan as a TOML file with comments."""
@@ -133,9 +135,9 @@ class Draft:
             yield "[[statistic]]"
             yield f"kind = {_quoted(one.kind)}"
             yield f"column = {_quoted(one.column)}"
-            yield f"lower = {one.lower:g}    # what lies below counts as this: noise grows with"
-            yield f"upper = {one.upper:g}    # the distance of the two"
-            yield f"pitch = {one.pitch:g}    # values are rounded to multiples of it"
+            yield f"lower = {_number(one.lower)}    # what lies below counts as this; noise"
+            yield f"upper = {_number(one.upper)}    # grows with the distance of the two"
+            yield f"pitch = {_number(one.pitch)}    # values are rounded to multiples of it"
             yield 'missing = "drop"    # rows without a number are left out'
             if is_known and one.kind == "mean":
                 yield "# public_n = 1000    # how many values there are, which is public here"
@@ -153,5 +155,17 @@ def _quoted(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _listed(values: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, values))}]"
+def _number(value: float) -> str:
+    """All its digits, without a point where it is whole."""
+    is_whole = value == math.floor(value) and abs(value) < _LARGEST_WRITTEN
+    return str(int(value)) if is_whole else repr(value)
+
+
+def _listed(values: Sequence[str | float | bool]) -> str:
+    return f"[{', '.join(map(_written, values))}]"
+
+
+def _written(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _quoted(value) if isinstance(value, str) else _number(value)
