@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from leastnoise import Ledger, Plan, Statistic, rehearsed
-from leastnoise.errors import BudgetExceededError, LedgerError
+from leastnoise.errors import BudgetExceededError, LedgerError, PlanError
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.source import CsvFile
 from leastnoise.releases.record import REHEARSAL
@@ -120,6 +120,8 @@ def test_some_rows_are_under_every_condition(where):
 
 def test_days_may_be_the_last_there_are():
     assert len(invented(plan(Statistic("count", where="t <= 9999-12-31")))["t"]) == 1000
+    with pytest.raises(PlanError, match="before the year 9999"):
+        Key("t", by="year", span=(date(9998, 1, 1), date(9999, 12, 31)))
 
 
 def test_so_many_rows_as_the_plan_says():
@@ -173,6 +175,8 @@ def test_a_copy_replaces_nothing(tmp_path):
     with Ledger(tmp_path / "a.ledger") as ledger:
         with pytest.raises(LedgerError, match=r"something at .* already"):
             ledger.copy_to(tmp_path / "a.ledger")
+        with pytest.raises(LedgerError, match="no folder"):
+            ledger.copy_to(tmp_path / "no" / "b.ledger")
         ledger.copy_to(tmp_path / "b.ledger")
     with Ledger(tmp_path / "a.ledger") as one, Ledger(tmp_path / "b.ledger") as two:
         assert one.head == two.head

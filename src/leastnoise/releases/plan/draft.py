@@ -87,14 +87,16 @@ class Draft:
         return "\n".join([*self._head(), "", *self._source(), "", *self._statistics()]) + "\n"
 
     def _head(self) -> Iterator[str]:
-        yield "# What is published, from which table, and who is protected. Decide it without"
-        yield "# looking at the rows. leastnoise check explains this file, leastnoise release"
-        yield "# --rehearse shows what comes out of it; neither reads the table."
-        yield ""
-        yield f"name = {_quoted(self.name)}"
-        yield f"dataset = {_quoted(self.name)}    # the name of the budget in the ledger"
-        yield f"epsilon = {self.epsilon!r}    # privacy loss; delta is its share of the ledger's"
-        yield f"relation = {_quoted(self.relation)}    # {_RELATIONS[self.relation]}"
+        yield from (
+            "# What is published, from which table, and who is protected. Decide it without",
+            "# looking at the rows. leastnoise check explains this file, leastnoise release",
+            "# --rehearse shows what comes out of it; neither reads the table.",
+            "",
+            f"name = {_quoted(self.name)}",
+            f"dataset = {_quoted(self.name)}    # the name of the budget in the ledger",
+            f"epsilon = {self.epsilon!r}    # privacy loss; delta is its share of the ledger's",
+            f"relation = {_quoted(self.relation)}    # {_RELATIONS[self.relation]}",
+        )
         if self.person is None:
             yield "one_row_per_person = true"
             return
@@ -132,13 +134,15 @@ class Draft:
             yield f"group_by = {{ {_quoted(column)} = {_listed(keys)} }}"
             yield ""
         for one in self.measured:
-            yield "[[statistic]]"
-            yield f"kind = {_quoted(one.kind)}"
-            yield f"column = {_quoted(one.column)}"
-            yield f"lower = {_number(one.lower)}    # what lies below counts as this; noise"
-            yield f"upper = {_number(one.upper)}    # grows with the distance of the two"
-            yield f"pitch = {_number(one.pitch)}    # values are rounded to multiples of it"
-            yield 'missing = "drop"    # rows without a number are left out'
+            yield from (
+                "[[statistic]]",
+                f"kind = {_quoted(one.kind)}",
+                f"column = {_quoted(one.column)}",
+                f"lower = {_number(one.lower)}    # what lies below counts as this; noise",
+                f"upper = {_number(one.upper)}    # grows with the distance of the two",
+                f"pitch = {_number(one.pitch)}    # values are rounded to multiples of it",
+                'missing = "drop"    # rows without a number are left out',
+            )
             if is_known and one.kind == "mean":
                 yield "# public_n = 1000    # how many values there are, which is public here"
             yield ""
