@@ -70,8 +70,28 @@ def test_what_is_published_is_said():
     assert "count as 50" in variance.published
     assert "declare expected_n" in variance.error
     assert persons.one_person.startswith("One person changes the number of persons by at most 1:")
-    assert "there or not" in persons.one_person
+    assert persons.one_person.endswith(
+        "at most 4 rows of a person count, and a person is there or not."
+    )
     assert found.warnings == ()
+
+
+def test_rows_are_bounded_in_all_and_in_a_group():
+    grouped = Statistic("count", group_by=WARD)
+    _, _, found = told(grouped, **PERSON)
+    why = "at most 4 rows of a person count, at most 3 of them in a group, and a person is there"
+    assert why in found.statistics[0].one_person
+    _, _, one = told(grouped, **{**PERSON, "rows_per_person": 1}, relation="replace")
+    assert (
+        "at most 1 row of a person counts, and one person is taken" in one.statistics[0].one_person
+    )
+
+
+def test_squares_are_those_that_the_noise_is_for():
+    """Distances of 50 at most have squares of 0 to 2500, which are 1250 from the middle."""
+    _, _, found = told(Statistic("variance", missing=50, **AGE))
+    said = found.statistics[0].one_person
+    assert "how far their squares are from the middle of theirs by at most 1,250" in said
 
 
 def test_too_few_values_are_said_to_be():

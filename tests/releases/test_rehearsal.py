@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from leastnoise import Ledger, Plan, Statistic, rehearsed
-from leastnoise.errors import BudgetExceededError, LedgerError
+from leastnoise.errors import BudgetExceededError, LedgerError, PlanError
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.source import CsvFile
 from leastnoise.releases.record import REHEARSAL
@@ -79,6 +79,51 @@ def test_days_bins_and_formulas_are_filled_as_they_are_declared():
     assert all(done.value(name.statistic, name.group) > 50 for name in done.rows[:7])
 
 
+def test_columns_that_are_computed_are_left_to_their_formulas():
+    asked = plan(
+        Statistic("count", group_by={"old": ["yes", "no"]}),
+        Statistic("histogram", group_by={"bmi": {"edges": [0, 20, 40]}}),
+        derive={
+            "old": "case when age >= 65 then 'yes' else 'no' end",
+            "bmi": "weight / (height * height)",
+        },
+        **ONE_ROW,
+    )
+    assert set(invented(asked)) == {"age", "weight", "height"}
+    done = rehearsed(asked)
+    assert all(done.value("count by old", f"old = {key}") > 200 for key in ("yes", "no"))
+
+
+def test_keys_within_the_same_others_agree_about_them():
+    clinic = Key("clinic", ("K", "L"), within=REGION, under=(0, 1))
+    again = Key("town", ("Aue", "Zeven"))
+    table = invented(
+        plan(
+            *(
+                Statistic("count", name=k.column + str(n), group_by=(k,))
+                for n, k in enumerate((again, TOWN, clinic))
+            )
+        )
+    )
+    of = {"K": "east", "L": "west", "Aue": "east", "Bonn": "west", "Celle": "west"}
+    for region, town, one in zip(table["region"], table["town"], table["clinic"], strict=True):
+        assert region is None or {of.get(town, region), of.get(one, region)} == {region}
+    assert {*table["clinic"]} == {"K", "L", None}
+
+
+@pytest.mark.parametrize(
+    "where", ["x < -5", "x > 0", "x = 0", "x in (3, 17)", "t = 2025-01-01", "t <= 0001-01-02"]
+)
+def test_some_rows_are_under_every_condition(where):
+    assert rehearsed(plan(Statistic("count", where=where))).value(f"count where {where}") > 30
+
+
+def test_days_may_be_the_last_there_are():
+    assert len(invented(plan(Statistic("count", where="t <= 9999-12-31")))["t"]) == 1000
+    with pytest.raises(PlanError, match="before the year 9999"):
+        Key("t", by="year", span=(date(9998, 1, 1), date(9999, 12, 31)))
+
+
 def test_so_many_rows_as_the_plan_says():
     stated = plan(
         Statistic("mean", column="x", lower=0, upper=1, pitch=1, missing="drop", public_n=303),
@@ -130,6 +175,8 @@ def test_a_copy_replaces_nothing(tmp_path):
     with Ledger(tmp_path / "a.ledger") as ledger:
         with pytest.raises(LedgerError, match=r"something at .* already"):
             ledger.copy_to(tmp_path / "a.ledger")
+        with pytest.raises(LedgerError, match="no folder"):
+            ledger.copy_to(tmp_path / "no" / "b.ledger")
         ledger.copy_to(tmp_path / "b.ledger")
     with Ledger(tmp_path / "a.ledger") as one, Ledger(tmp_path / "b.ledger") as two:
         assert one.head == two.head

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -33,8 +33,12 @@ def check(plan: str, ledger: str | None, as_json: bool) -> None:
     from leastnoise.releases.explanation import explained
     from leastnoise.releases.noise.mechanism import mechanism
     from leastnoise.releases.plan.file import load_plan
+    from leastnoise.releases.rehearsal import LACKING_DELTA
 
     wanted = load_plan(plan)
+    is_lacking = wanted.delta is None and ledger is None
+    if is_lacking:
+        wanted = replace(wanted, delta=LACKING_DELTA)
     if ledger is not None:
         existing_ledger("--ledger", ledger)
     with opened_ledger(ledger, read_only=True) as book:
@@ -49,6 +53,11 @@ def check(plan: str, ledger: str | None, as_json: bool) -> None:
     if as_json:
         print_json({**asdict(found), "ledger": None if cost is None else vars(cost)})
         return
+    if is_lacking:
+        click.echo(
+            f"No delta is declared, and no --ledger given to take a share of: {LACKING_DELTA:g} is "
+            "assumed.\n"
+        )
     _show(found)
     if cost is not None:
         click.echo(f"\n{would_cost(whole.dataset or whole.name, cost)}")

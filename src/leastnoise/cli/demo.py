@@ -71,7 +71,7 @@ def _released(place: Path) -> Release:
 
 
 def _plan() -> str:
-    from leastnoise.releases.plan.draft import BoundedColumn, Draft
+    from leastnoise.releases.plan.draft import Draft, MeasuredColumn
     from leastnoise.releases.plan.source import CsvFile
 
     return Draft(
@@ -81,8 +81,8 @@ def _plan() -> str:
         rows_per_person=4,
         groups_per_person=2,
         groups=[("ward", ["north", "south", "west"])],
-        bounded=[
-            BoundedColumn("mean", "age", 0.0, 100.0),
-            BoundedColumn("mean", "stay", 0.0, 20.0),
+        measured=[
+            MeasuredColumn("mean", "age", 0.0, 100.0),
+            MeasuredColumn("mean", "stay", 0.0, 20.0),
         ],
     ).as_toml()

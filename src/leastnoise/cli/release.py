@@ -212,7 +212,8 @@ def _rehearsed(plan: Plan, book: Ledger | None, files: Sequence[str], as_json: b
     else:
         click.echo(f"{done.entropy}. No table was read, nothing was spent.\n")
         is_lacking = plan.delta is None and book is None
-        _show_release(done, None, " (of an invented budget)" if is_lacking else "", made)
+        share = " (of an invented budget)" if is_lacking else _share(plan, book)
+        _show_release(done, None, share, made)
     return problems
 
 

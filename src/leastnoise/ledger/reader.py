@@ -55,7 +55,7 @@ class LedgerReader:
             path: A file that is not there yet.
 
         Raises:
-            LedgerError: There is something at that place.
+            LedgerError: There is something at that place, or no folder for it.
 
         Example:
             >>> from tempfile import TemporaryDirectory
@@ -69,6 +69,8 @@ class LedgerReader:
         """
         if os.path.lexists(path):
             raise LedgerError(f"There is something at {str(path)!r} already: a copy replaces none.")
+        if not Path(path).parent.is_dir():
+            raise LedgerError(f"There is no folder {str(Path(path).parent)!r} for the copy.")
         self._log.copy_to(Path(path))
 
     def __enter__(self) -> Self:

@@ -144,7 +144,7 @@ def _named(answer: Answer) -> str:
     if answer.measure == "centred":
         return "the sum of the distances from the middle of the bounds"
     if answer.measure == "square":
-        return "the sum of their squares"
+        return "the sum of how far their squares are from the middle of theirs"
     return {"sum": "the sum", "persons": "the number of persons"}.get(
         answer.measure, "the number of rows"
     )
@@ -159,11 +159,13 @@ def _why(plan: Plan, limit: ContributionBounds) -> str:
     if plan.one_row_per_person:
         rows = "every person is one row"
     else:
-        rows = f"at most {counted(limit.rows_in_group, 'row')} of a person count"
-        rows += " in a group" if limit.rows_in_group < limit.rows or limit.groups > 1 else ""
+        is_one = limit.rows == 1
+        rows = f"at most {counted(limit.rows, 'row')} of a person {'counts' if is_one else 'count'}"
+        if limit.rows_in_group < limit.rows:
+            rows += f", at most {limit.rows_in_group} of them in a group"
     if plan.relation == "replace":
-        return f"{rows}, and one is taken away where another is put in"
-    return f"{rows}, which are there or not" if "count" in rows else f"{rows}, there or not"
+        return f"{rows}, and one person is taken away where another is put in"
+    return f"{rows}, and a person is there or not"
 
 
 # Errors

@@ -7,18 +7,20 @@ one. The result is marked as a rehearsal wherever it is shown.
 The invented table has the columns that the plan reads, as text, which every engine reads as it
 reads a CSV file. A column is filled evenly with what the plan declares of it: the keys, the bins or
 days, the values between the bounds, or what stands in a condition beside its name; some values are
-missing. Where nothing is declared, numbers are 0 to 100.
+missing. Keys of two columns that are within those of the same third agree about it. Columns that a
+formula computes are left to it. Where nothing is declared, numbers are 0 to 100.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 from leastnoise.ledger.ledger import Ledger
 from leastnoise.optional import required
@@ -34,11 +36,14 @@ from leastnoise.releases.result import Release
 PERSONS = 1000  # where the plan does not say how many there are
 _MOST_ROWS = 100_000
 _MISSING = 25  # of so many rows one has no value in a column
-_LACKING_DELTA = 1e-6  # of a plan without a δ, where there is no ledger to take a share from
+_MET = 0.25  # the share of the values of a column that are those beside its name in a formula
+LACKING_DELTA = 1e-6  # of a plan without a δ, where there is no ledger to take a share from
 # Irrational steps fill [0, 1) evenly, those of two columns independently of each other.
 _STEPS = tuple(math.sqrt(prime) % 1.0 for prime in (5, 2, 3, 7, 11, 13, 17, 19, 23, 29, 31, 37))
 
-Filled = Callable[[float], dict[str, str]]  # from a place in [0, 1) to texts of some columns
+_T = TypeVar("_T")
+# From a place in [0, 1), and the row as far as it is filled, to texts of some columns.
+Filled = Callable[[float, Mapping[str, str]], dict[str, str]]
 
 
 def rehearsed(
@@ -84,7 +89,7 @@ def _scratch(plan: Plan, ledger: Ledger | None) -> Iterator[Ledger]:
             ledger.copy_to(path)
         with Ledger(path) as book:
             if ledger is None:
-                delta = _LACKING_DELTA if plan.delta is None else min(2.0 * plan.delta, 0.9)
+                delta = LACKING_DELTA if plan.delta is None else min(2.0 * plan.delta, 0.9)
                 budget = 4.0 * plan.epsilon  # of which a ledger keeps something back
                 name = plan.dataset or plan.name
                 book.open_dataset(name, epsilon=budget, delta=delta, releases=1)
@@ -100,12 +105,15 @@ def invented(plan: Plan) -> dict[str, list[str | None]]:
     for row in range(persons * each):
         person = row // each
         group = person * groups + row % each % groups  # no person has more groups than declared
+        filled: dict[str, str] = {}
         for number, (is_key, fill) in enumerate(fillers):
             step = _STEPS[number % len(_STEPS)] * (1 + number // len(_STEPS))
             at = group if is_key else row
-            for column, value in fill((at * step) % 1.0).items():
-                is_there = column in full or (at + 7 * number) % _MISSING > 0
-                columns[column].append(value if is_there else None)
+            for column, value in fill((at * step) % 1.0, filled).items():
+                if column not in filled:
+                    filled[column] = value
+                    is_there = column in full or (at + 7 * number) % _MISSING > 0
+                    columns[column].append(value if is_there else None)
         if plan.person is not None:
             columns[plan.person].append(f"person {person}")
     if not columns:  # a plan that only counts reads none
@@ -136,9 +144,8 @@ def _never_missing(plan: Plan) -> set[str]:
 def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
     """What fills the columns, each of them once, and whether with keys."""
     filled = {plan.person} if plan.person is not None else set[str]()
-    keys = {key.column: key for s in plan.statistics for key in s.group_by}
-    for key in sorted(keys.values(), key=lambda one: -len(one.path)):
-        if not filled.intersection(key.path_columns):
+    for key in _keys_in_the_table(plan):
+        if key.column not in filled:
             filled.update(key.path_columns)
             yield True, _of_keys(key, _reading(plan, key.column))
     for statistic in plan.statistics:
@@ -153,6 +160,13 @@ def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
             yield False, _of_kind(column, kind, values, _reading(plan, column))
 
 
+def _keys_in_the_table(plan: Plan) -> list[Key]:
+    """Those of no computed column, the longest paths first."""
+    keys = [key for statistic in plan.statistics for key in statistic.group_by]
+    read = [key for key in keys if not set(plan.derive).intersection(key.path_columns)]
+    return sorted(read, key=lambda one: -len(one.path))
+
+
 def _reading(plan: Plan, column: str) -> Reading | None:
     return next((one for one in plan.columns if one.column == column), None)
 
@@ -162,24 +176,32 @@ def _of_keys(key: Key, reading: Reading | None) -> Filled:
         return _of_days(key, reading)
     if key.edges:
         low, high = float(key.edges[0]), float(key.edges[-1])  # type: ignore[arg-type]
-        return lambda place: {key.column: f"{low + place * (high - low):.10g}"}
+        return lambda place, _: {key.column: f"{low + place * (high - low):.10g}"}
+    paths = [_path(key, index) for index in range(len(key.values))]
 
-    def path(place: float) -> dict[str, str]:
-        one: Key | None = key
-        index, found = min(int(place * len(key.values)), len(key.values) - 1), dict[str, str]()
-        while one is not None:
-            found[one.column] = _text(one.values[index])
-            index, one = (one.under[index] if one.under else 0), one.within
-        return found
+    fitting: dict[tuple[tuple[str, str], ...], list[dict[str, str]]] = {(): paths}
 
-    return path
+    def agreeing(place: float, row: Mapping[str, str]) -> dict[str, str]:
+        known = tuple((column, row[column]) for column in key.path_columns if column in row)
+        if known not in fitting:
+            fits = [path for path in paths if path.items() >= set(known)]
+            fitting[known] = fits or paths
+        return fitting[known][int(place * len(fitting[known]))]
+
+    return agreeing
+
+
+def _path(key: Key, index: int) -> dict[str, str]:
+    """One of the keys, and those that it is within."""
+    above = {} if key.within is None else _path(key.within, key.under[index])
+    return {**above, key.column: _text(key.values[index])}
 
 
 def _of_days(key: Key, reading: Reading | None) -> Filled:
     days = [edge for edge in key.edges if isinstance(edge, date)]
     first = days[0] if days else date(2025, 1, 1)
     count = (days[-1] - first).days if days else 7
-    return lambda place: {key.column: _written(first + timedelta(int(place * count)), reading)}
+    return lambda place, _: {key.column: _written(first + timedelta(int(place * count)), reading)}
 
 
 def _of_values(statistic: Statistic) -> Filled:
@@ -188,31 +210,49 @@ def _of_values(statistic: Statistic) -> Filled:
         float(one) for one in (statistic.lower, statistic.upper, statistic.pitch) if one is not None
     )
     places, column = max(round((high - low) / pitch), 1), str(statistic.column)
-    return lambda place: {column: f"{low + round(place * places) * pitch:.10g}"}
+    return lambda place, _: {column: f"{low + round(place * places) * pitch:.10g}"}
 
 
 def _of_kind(column: str, kind: str, values: list[Value], reading: Reading | None) -> Filled:
     """A column that only formulas read: the values that stand beside its name, and around them."""
     if kind == "truth":
-        return lambda place: {column: "true" if place < 0.5 else "false"}
+        return lambda place, _: {column: "true" if place < 0.5 else "false"}
     if kind == "text":
         words = [value for value in values if isinstance(value, str)] + ["another"]
-        return lambda place: {column: words[int(place * len(words))]}
+        return lambda place, _: {column: words[int(place * len(words))]}
     if kind in ("date", "time"):
         return _around_days(column, [one for one in values if isinstance(one, date)], reading)
     return _around_numbers(column, [float(one) for one in values if isinstance(one, int | float)])
 
 
 def _around_days(column: str, days: list[date], reading: Reading | None) -> Filled:
-    known = sorted(map(_day, days)) or [date(2025, 7, 1)]
-    begin, count = known[0] - timedelta(180), (known[-1] - known[0]).days + 360
-    return lambda place: {column: _written(begin + timedelta(int(place * count)), reading)}
+    known = sorted(_day(day).toordinal() for day in days) or [date(2025, 7, 1).toordinal()]
+    first, last = max(known[0] - 180, 1), min(known[-1] + 180, date.max.toordinal())
+
+    def day(place: float, _: Mapping[str, str]) -> dict[str, str]:
+        at = _in_or_around(place, known, lambda part: first + int(part * (last - first)))
+        return {column: _written(date.fromordinal(at), reading)}
+
+    return day
 
 
 def _around_numbers(column: str, numbers: list[float]) -> Filled:
-    low, high = min([0.0, *numbers]), max(numbers, default=50.0)
-    wide = max(high - low, 1.0)
-    return lambda place: {column: f"{low + 2.0 * place * wide:.4g}"}
+    low, high = 2.0 * min([0.0, *numbers]), 2.0 * max([0.0, *(numbers or [50.0])])
+    if low == high:  # which are 0 then
+        low, high = -1.0, 1.0
+
+    def number(place: float, _: Mapping[str, str]) -> dict[str, str]:
+        at = _in_or_around(place, numbers, lambda part: float(f"{low + part * (high - low):.4g}"))
+        return {column: f"{at:.15g}"}
+
+    return number
+
+
+def _in_or_around(place: float, known: Sequence[_T], around: Callable[[float], _T]) -> _T:
+    """Every fourth time one of those that are known, so that equality is met too."""
+    if known and place < _MET:
+        return known[int(place / _MET * len(known))]
+    return around((place - _MET) / (1.0 - _MET) if known else place)
 
 
 def _beside(plan: Plan) -> dict[str, tuple[str, list[Value]]]:

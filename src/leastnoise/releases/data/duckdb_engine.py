@@ -154,7 +154,7 @@ def check_exists(path: str) -> None:
 
 def csv_reader(source: CsvFile, path: str) -> str:
     """DuckDB's reader with nothing left to guess: what it would guess depends on private rows."""
-    names = source.columns or _header(source)
+    names = source.columns or names_in_header(source)
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
     # No padding of short lines: DuckDB then refuses line breaks inside quotes, and an unclosed
     # quote would swallow rows unnoticed.
@@ -171,8 +171,21 @@ def is_gzip(source: CsvFile) -> bool:
     return source.path.lower().endswith(".gz")
 
 
-def _header(source: CsvFile) -> tuple[str, ...]:
+def names_in_header(source: CsvFile) -> tuple[str, ...]:
     """The names in the first line: public, and the only line that is looked at here."""
+    names = first_fields(source)
+    # A quote that is not closed makes the rows that follow part of a name.
+    is_broken = any(not name or {*name} & {*"\x00\r\n"} for name in names)
+    if not names or is_broken or len(set(names)) != len(names):
+        raise PlanError(
+            f"The first line of {source.path!r} does not name its columns, each differently: "
+            "declare columns = [names] if the file has no header."
+        )
+    return tuple(names)
+
+
+def first_fields(source: CsvFile) -> list[str]:
+    """The fields of the first line; none where it cannot be read."""
     opened: Any = gzip.open if is_gzip(source) else open
     try:
         # What follows the first line is read along with it, in one buffer; whether that is UTF-8
@@ -185,12 +198,5 @@ def _header(source: CsvFile) -> tuple[str, ...]:
             names = next(csv.reader(start, delimiter=source.delimiter, strict=True), [])
             "".join(names).encode("utf-8")
     except (OSError, EOFError, zlib.error, UnicodeError, csv.Error):
-        names = []
-    # A quote that is not closed makes the rows that follow part of a name.
-    is_broken = any(not name or {*name} & {*"\x00\r\n"} for name in names)
-    if not names or is_broken or len(set(names)) != len(names):
-        raise PlanError(
-            f"The first line of {source.path!r} does not name its columns, each differently: "
-            "declare columns = [names] if the file has no header."
-        )
-    return tuple(names)
+        return []
+    return names

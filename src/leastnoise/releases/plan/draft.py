@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from leastnoise.errors import InvalidParameterError, real_number
@@ -18,10 +18,11 @@ from leastnoise.releases.plan.source import (
 )
 
 _FINE = 1000.0  # places of the lattice of a column, at least: finer costs nothing
+_LARGEST_WRITTEN = 1e15  # of whole numbers that are written with all their digits
 
 
 @dataclass(frozen=True)
-class BoundedColumn:
+class MeasuredColumn:
     """A sum or mean of a column.
 
     Attributes:
@@ -62,7 +63,7 @@ class Draft:
         relation: "add/remove" or "replace".
         epsilon: The privacy loss allowed.
         groups: Columns to count by, with the keys that count.
-        bounded: Sums and means.
+        measured: Sums and means.
     """
 
     name: str
@@ -72,93 +73,103 @@ class Draft:
     groups_per_person: int = 1
     relation: str = "add/remove"
     epsilon: float = 1.0
-    groups: Sequence[tuple[str, Sequence[str]]] = field(default_factory=tuple)
-    bounded: Sequence[BoundedColumn] = field(default_factory=tuple)
+    groups: Sequence[tuple[str, Sequence[str | float | bool]]] = field(default_factory=tuple)
+    measured: Sequence[MeasuredColumn] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
         text("name", self.name)
         for word in (word for column, keys in self.groups for word in (column, *keys)):
-            text("group_by", word)
+            if isinstance(word, str):
+                text("group_by", word)
 
     def as_toml(self) -> str:
         """The plan as a TOML file with comments."""
-        parts = [_HEAD, _lines(self._declared()), "[source]\n" + _lines(self._source())]
-        parts += ["[[statistic]]\n" + _lines(one) for one in self._statistics()]
-        return "\n".join(parts)
+        return "\n".join([*self._head(), "", *self._source(), "", *self._statistics()]) + "\n"
 
-    def _declared(self) -> Iterator[_Line]:
-        yield "name", self.name, ""
-        yield "dataset", self.name, "the name of the budget in the ledger"
-        yield "epsilon", self.epsilon, "privacy loss; delta is its share of the ledger's"
-        yield "relation", self.relation, _RELATIONS[self.relation]
+    def _head(self) -> Iterator[str]:
+        yield from (
+            "# What is published, from which table, and who is protected. Decide it without",
+            "# looking at the rows. leastnoise check explains this file, leastnoise release",
+            "# --rehearse shows what comes out of it; neither reads the table.",
+            "",
+            f"name = {_quoted(self.name)}",
+            f"dataset = {_quoted(self.name)}    # the name of the budget in the ledger",
+            f"epsilon = {self.epsilon!r}    # privacy loss; delta is its share of the ledger's",
+            f"relation = {_quoted(self.relation)}    # {_RELATIONS[self.relation]}",
+        )
         if self.person is None:
-            yield "one_row_per_person", True, ""
+            yield "one_row_per_person = true"
             return
-        yield "person", self.person, "all rows with the same value are one person"
-        yield "rows_per_person", self.rows_per_person, "of each person at most so many count"
+        yield f"person = {_quoted(self.person)}    # all rows with the same value are one person"
+        yield f"rows_per_person = {self.rows_per_person}    # of each person at most so many count"
         if self.groups:
-            yield "groups_per_person", self.groups_per_person, "in at most so many groups"
+            yield f"groups_per_person = {self.groups_per_person}    # in at most so many groups"
 
-    def _source(self) -> Iterator[_Line]:
+    def _source(self) -> Iterator[str]:
+        yield "[source]"
         source = self.source
         if isinstance(source, CsvFile):
-            yield "csv", source.path, ""
+            yield f"csv = {_quoted(source.path)}"
             if source.columns is not None:
-                yield "columns", source.columns, "the file has no header"
+                yield f"columns = {_listed(source.columns)}    # the file has no header"
             if source.delimiter != ",":
-                yield "delimiter", source.delimiter, ""
+                yield f"delimiter = {_quoted(source.delimiter)}"
         elif isinstance(source, ParquetFile):
-            yield "parquet", source.path, ""
+            yield f"parquet = {_quoted(source.path)}"
         elif isinstance(source, DuckDBTable):
-            yield from [("duckdb", source.path, ""), ("table", source.table, "")]
+            yield from (f"duckdb = {_quoted(source.path)}", f"table = {_quoted(source.table)}")
         elif isinstance(source, Connection):
-            yield from [("connection", source.url, _URL), ("table", source.table, "")]
+            yield f"connection = {_quoted(source.url)}    # its URL, in the environment"
+            yield f"table = {_quoted(source.table)}"
 
-    def _statistics(self) -> Iterator[list[_Line]]:
+    def _statistics(self) -> Iterator[str]:
         is_known = self.person is None and self.relation == "replace"  # how many rows there are
+        kind = "count" if self.person is None else "persons"
         if not is_known:
-            yield [("kind", "count" if self.person is None else "persons", "")]
+            yield from ("[[statistic]]", f"kind = {_quoted(kind)}", "")
         for column, keys in self.groups:
-            told = f"rows with another {column} are in none of the groups"
-            yield [("kind", "count", ""), (f"group_by.{_written(column)}", tuple(keys), told)]
-        for one in self.bounded:
-            yield [
-                ("kind", one.kind, ""),
-                ("column", one.column, ""),
-                ("lower", one.lower, "what lies below counts as this: noise grows with the"),
-                ("upper", one.upper, "distance of the two"),
-                ("pitch", one.pitch, "values are rounded to multiples of it"),
-                ("missing", "drop", "rows without a number are left out"),
-                *([("# public_n", 1000, _PUBLIC)] if is_known and one.kind == "mean" else []),
-            ]
+            yield "[[statistic]]"
+            yield 'kind = "count"'
+            yield f"# rows with another {column} are in none of the groups"
+            yield f"group_by = {{ {_quoted(column)} = {_listed(keys)} }}"
+            yield ""
+        for one in self.measured:
+            yield from (
+                "[[statistic]]",
+                f"kind = {_quoted(one.kind)}",
+                f"column = {_quoted(one.column)}",
+                f"lower = {_number(one.lower)}    # what lies below counts as this; noise",
+                f"upper = {_number(one.upper)}    # grows with the distance of the two",
+                f"pitch = {_number(one.pitch)}    # values are rounded to multiples of it",
+                'missing = "drop"    # rows without a number are left out',
+            )
+            if is_known and one.kind == "mean":
+                yield "# public_n = 1000    # how many values there are, which is public here"
+            yield ""
 
 
-_Line = tuple[str, str | float | tuple[str, ...], str]  # name, value, comment
-_HEAD = """\
-# What is published, from which table, and who is protected. Decide it without looking at the rows.
-# leastnoise check explains this file, leastnoise release --rehearse shows what comes out of it;
-# neither reads the table.
-"""
-_URL = "a variable of the environment that holds the URL"
-_PUBLIC = "how many values there are, which is public here"
 _RELATIONS = {
     "add/remove": "a person's rows are there, or they are not",
     "replace": "a person is replaced by another: how many there are is public",
 }
 
 
-def _lines(each: Iterable[_Line]) -> str:
-    return "".join(
-        f"{name} = {_written(value)}{f'    # {comment}' if comment else ''}\n"
-        for name, value, comment in each
-    )
+def _quoted(value: str) -> str:
+    """A text in TOML: as in JSON, but for the one sign that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _written(value: str | float | tuple[str, ...]) -> str:
-    """A value in TOML. A text is written as in JSON, but for the one sign that JSON leaves as it
-    is."""
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_written, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value) if isinstance(value, float) else json.dumps(value)
+def _number(value: float) -> str:
+    """All its digits, without a point where it is whole."""
+    is_whole = value == math.floor(value) and abs(value) < _LARGEST_WRITTEN
+    return str(int(value)) if is_whole else repr(value)
+
+
+def _listed(values: Sequence[str | float | bool]) -> str:
+    return f"[{', '.join(map(_written, values))}]"
+
+
+def _written(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _quoted(value) if isinstance(value, str) else _number(value)

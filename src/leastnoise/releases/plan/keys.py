@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 from functools import cached_property
 from itertools import chain, pairwise, product
 from typing import Any, Literal
@@ -133,6 +133,8 @@ class Key:
                 f"Grouping by the {self.by} of {self.column!r} needs its days: declare from = the "
                 "first and to = the last of them, such as 2025-01-01."
             )
+        if self.span[1].year == MAXYEAR:
+            raise PlanError(f"The days of {self.column!r} must end before the year {MAXYEAR}.")
         # Said before the periods are listed, one a day over a thousand years.
         if (self.span[1] - self.span[0]).days > MOST_DAYS:
             raise PlanError(f"{self.column!r} has more than {MOST_DAYS} days from first to last.")
