@@ -206,7 +206,8 @@ def test_a_batch_may_be_served_in_blocks():
     made = mechanism(plan)
     pair = exact(cube(4.0, 2, domain="integer"), delta=1e-6, compositions=3)
     laws = (SampledLaw(pair, 3, "cube"),)
-    layout = NoiseLayout("joint", (), ((0, tuple(range(7))),))  # six keys and all others
+    served = ((0, tuple(range(7))),)  # six keys and all others
+    layout = NoiseLayout("joint", (), served, entries=made.entries)
     cut = replace(made, laws=laws, draws=_assigned(layout, laws))
     assert [drawn.entries for drawn in cut.draws] == [(0, 1), (2, 3), (4, 5), (6,)]
     done = release(

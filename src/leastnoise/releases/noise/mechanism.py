@@ -399,7 +399,11 @@ def _scaled(
 ) -> tuple[float, ...] | None:
     """What each entry is divided by beside its sensitivity: by its law, or as a contrast."""
     own = tuple(layout.entries[i].scale for i in entries)
-    return scales if set(own) == {1.0} else own
+    if set(own) == {1.0}:
+        return scales
+    if scales is not None:
+        raise DesignError("Contrasts of a table have scales of their own: no law has others.")
+    return own
 
 
 def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:
