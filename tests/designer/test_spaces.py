@@ -158,6 +158,8 @@ def test_the_least_noise_of_few_answers_within_a_large_epsilon(answers, epsilon,
     assert best.sigma <= box.sigma * (1.0 + 1e-4)
     assert best.sigma == pytest.approx(sigma, rel=1e-3)
     assert best.epsilon <= epsilon
+    for name, law in best.rival_laws.items():  # what others cost at the same noise, not at more
+        assert law.std == pytest.approx(best.sigma, rel=1e-6), name
 
 
 @pytest.mark.filterwarnings("error")

@@ -116,8 +116,9 @@ def _least(request: Request, epsilon: float) -> tuple[float, FoundLaw, dict[str,
     sigma, law, named = at_epsilon(request, epsilon)
     if (boxed := boxed_in(request, sigma)) is not None:
         less, other, _ = at_epsilon(boxed, epsilon)
-        if less < sigma:
+        if less < sigma:  # the rivals too are those of the smaller sigma
             sigma, law = less, judged_for(request, other)
+            named = {one.name: one for one in rivals(request, less)}
     return sigma, law, named
 
 

@@ -54,7 +54,7 @@ def rehearsed(
     Args:
         plan: What to rehearse.
         ledger: The ledger it will be released with: a copy of it is charged, so what it would
-            refuse is refused.
+            refuse is refused; one that it would allow as the last only is rehearsed.
         progress: Is told what is being done and its share in [0, 1].
 
     Returns:
