@@ -21,7 +21,8 @@ from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.accountant.saddle import GridSettings
 from leastnoise.lattice.shells import Floats
-from leastnoise.solver.frame import Composed, Frame
+from leastnoise.losses.table import TableLoss
+from leastnoise.solver.frame import HEAVY, Composed, Frame
 from leastnoise.solver.frozen import frozen_point
 from leastnoise.solver.pairs import PairSystem, loss_table
 from leastnoise.solver.problem import RenyiProblem
@@ -42,6 +43,11 @@ _LONG = 0.3  # of a Newton step: one that is shorter is shortened further while 
 FINE = GridSettings(accuracy=DEFAULT.accuracy, most_points=2**16)
 COARSE = replace(FINE, accuracy=16.0 * DEFAULT.accuracy)
 _NEAR = 0.98  # of ε: a frame serves laws down to here
+
+
+def grids_for(table: TableLoss) -> list[GridSettings]:
+    """Those that descent is made on, one after the other."""
+    return [COARSE, FINE]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +82,7 @@ class _Goal:
 
     def judged(self, q: Floats) -> float:
         """ε of the law, from scratch."""
-        return true_epsilon(self.system, q, self.delta, self.compositions, self.settings)
+        return true_epsilon(self.system, q, self.delta, self.compositions, FINE)
 
     def framed(self, q: Floats, epsilon: float) -> Frame | None:
         """A frame for laws near this one; None where the judge has none."""
@@ -95,12 +101,17 @@ class _Goal:
         return _Place(place.q, place.epsilon, None) if frame is None else self.at(place.q, frame)
 
     def at(self, q: Floats, frame: Frame) -> _Place:
-        """The law in the frame, with its ε there; +inf where it leaves the frame."""
+        """The law in the frame, with its ε there, +inf where it leaves the frame; where it has heavy
+        losses, as the judge sees it, who has a grid for every law."""
+        table = loss_table(self.system, q)
         try:
-            composed = frame.composed(loss_table(self.system, q))
+            composed = frame.composed(table)
         except ArithmeticError:
             return _Place(q, math.inf, None)
-        return _Place(q, composed.epsilon(self.delta), composed)
+        if table.heaviest < HEAVY:
+            return _Place(q, composed.epsilon(self.delta), composed)
+        judged = true_epsilon(self.system, q, self.delta, self.compositions, self.settings)
+        return _Place(q, judged, composed)
 
 
 @dataclass(frozen=True, eq=False)
