@@ -2,7 +2,8 @@
 
 Processor seconds of 74 settings and of 20 batches of several releases in both forms, and what was
 found: the least ε at a sigma, the least sigma at an ε. The seconds are the median of three designs,
-the sigma or ε of each slightly other than that of the one before, so that nothing is remembered. The table is kept in docs/measured/speed.txt, and `tests/designer/test_speed.py` holds that no
+the sigma or ε of each slightly other than that of the one before, so that nothing is remembered.
+The table is kept in docs/measured/speed.txt, and `tests/designer/test_speed.py` holds that no
 design gets worse than it says: speed is not to be bought with accuracy. With `--against` an older
 checkout takes turns with this one, and its times and values stand beside.
 """

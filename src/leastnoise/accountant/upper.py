@@ -144,8 +144,7 @@ def root_epsilon(
     low: float = 0.0,
     near: float | None = None,
 ) -> float:
-    """`least_epsilon` of the condition excess(ε) ≤ 0, which holds from some ε on, to 1e-12 relative; `never`
-    if it does not hold at `highest`. Otherwise the returned value satisfies the condition.
+    """`least_epsilon` of the condition excess(ε) ≤ 0, by the size of the excess.
 
     1. Ends on both sides, by steps away from `near` that grow, where that is given.
     2. The secant through both ends, an end that stays being counted by half (Illinois); the middle

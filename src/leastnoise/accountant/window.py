@@ -144,8 +144,8 @@ def running_sums(values: Floats, ratio: float) -> Floats:
 
     In blocks of b, of which ratio^−b is no large number: there y_i = ratio^i Σ_{j≤i} ratio^−j x_j;
     the ends of the blocks follow from a recursion of their own. Where a block would be short, by
-    LAPACK's substitution in a matrix of two diagonals, which is ten times slower; scipy.signal has a
-    filter for it that is no faster than that and takes 0.4 s to import.
+    LAPACK's substitution in a matrix of two diagonals, which is ten times slower; scipy.signal has
+    a filter for it that is no faster than that and takes 0.4 s to import.
     """
     n = values.size
     decay = -math.log(ratio) if 0.0 < ratio <= 1.0 else math.inf

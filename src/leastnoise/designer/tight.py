@@ -34,8 +34,8 @@ _MOST_BINS = 200
 # linear program, several (σ = 0.1 s, 1,000 releases: 7e-7, and a smooth law is better by 0.8 %; ten
 # at σ = 3 s, δ = 1e-9: 3e-8, and none is).
 _PURE_ONE, _PURE_LARGE, _PURE_MORE = 1e-8, 1e-4, 1e-7
-_MOST_ROUNDS = 8  # of descent, each of which gains
-_ROUND_GAIN = 1e-5  # of ε
+_MOST_ROUNDS = 3  # of descent on either grid
+_ROUND_GAIN = 5e-5  # of ε, after which another one follows
 # of ε, that a law must gain to be worth an end, which reveals a person outright with some
 # probability
 _WORTH = 1e-4
@@ -240,7 +240,7 @@ def _descended_from_below(law: LatticeLaw, asked: LatticeRequest, pure_loss: flo
 
 def descended(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw:
     """The law after descent on its true ε, begun anew from where it ended while that still gains;
-    never worse.
+    never worse. The first rounds are on a coarser grid.
 
     Beginning anew matters where δ is large and the releases are few (σ = 2 s, two, δ = 0.01:
     1.2478, 1.2446, 1.2435 after one, two and three rounds, on whatever lattice; after one alone ε
@@ -251,13 +251,17 @@ def descended(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw:
     if not 0.0 < law.epsilon < math.inf:
         return law
     q = meet_constraints(problem, spread(problem, law.optimum.profile))
-    epsilon, grids = law.epsilon, descent.grids_for(loss_table(system, q))
     for _ in range(_MOST_ROUNDS):
-        reached = descent.descend(problem, system, q, delta, n, grids[0])
-        if reached.epsilon > (1.0 - _ROUND_GAIN) * epsilon:
-            grids.pop(0)
+        reached = descent.descend(problem, system, q, delta, n, descent.COARSE)
+        if reached.q is q:
+            break
+        q = reached.q
+    epsilon = law.epsilon
+    for _ in range(_MOST_ROUNDS):
+        reached = descent.descend(problem, system, q, delta, n, descent.FINE)
+        is_over = reached.epsilon > (1.0 - _ROUND_GAIN) * epsilon
         q, epsilon = reached.q, min(reached.epsilon, epsilon)
-        if not grids:
+        if is_over:
             break
     if not epsilon < law.epsilon:
         return law

@@ -13,17 +13,17 @@ iterations.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from leastnoise.accountant.composition import DEFAULT
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.accountant.saddle import GridSettings
+from leastnoise.accountant.saddle import GridSettings, saddle_for_epsilon
+from leastnoise.accountant.window import window_near
 from leastnoise.lattice.shells import Floats
-from leastnoise.losses.table import TableLoss
-from leastnoise.solver.frame import HEAVY, Composed, Frame
-from leastnoise.solver.frozen import frozen_point
+from leastnoise.solver.frozen import Frozen, frozen_point
 from leastnoise.solver.pairs import PairSystem, loss_table
 from leastnoise.solver.problem import RenyiProblem
 from leastnoise.solver.step import direction, first_state, longest, restored
@@ -35,19 +35,15 @@ _GOOD_GAIN = 1e-4  # below, the barrier and the smoothing are lowered
 # factor each falls.
 _BARRIER, _LEAST_BARRIER, _LOWER = 1e-3, 1e-8, 0.2
 _SMOOTHING, _LEAST_SMOOTHING, _SHARPEN = 0.3, 0.02, 0.5
-_SHORTER = 0.4  # of step lengths
+_TRIES, _SHORTER = 8, 0.4  # of step lengths
 _LONG = 0.3  # of a Newton step: one that is shorter is shortened further while that gains
 # The grid of the search: at first a fourth of the points, and never very many. A law of a few
 # releases that has single heavy losses is judged on two million (two at δ = ε = 0.01: 0.4 s a
 # time), which to see that one law is better than another nobody needs.
 FINE = GridSettings(accuracy=DEFAULT.accuracy, most_points=2**16)
 COARSE = replace(FINE, accuracy=16.0 * DEFAULT.accuracy)
-_NEAR = 0.98  # of ε: a frame serves laws down to here
-
-
-def grids_for(table: TableLoss) -> list[GridSettings]:
-    """Those that descent is made on, one after the other."""
-    return [COARSE, FINE]
+_COARSER = 8  # times the grid may be made coarser
+_SECANTS, _SETTLED = 12, 1e-9  # steps to the ε of a law, and what the last one moves it by
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +66,65 @@ def true_epsilon(
         return math.inf
 
 
+def lower_epsilon(
+    system: PairSystem,
+    q: Floats,
+    delta: float,
+    compositions: int,
+    than: float,
+    settings: GridSettings = DEFAULT,
+) -> float:
+    """The same ε where it is below `than`; else +inf.
+
+    1. One grid, tilted for the ε to be beaten, where the judge, who knows none, may need two: it
+       says whether δ is kept there.
+    2. Secant steps from there, the slope of log δ being about −θ; where they leave the grid or the
+       tilt the judge is asked.
+    """
+    if compositions == 1:  # without a grid
+        return true_epsilon(system, q, delta, compositions, settings)
+    table = loss_table(system, q).without_top(settings.accuracy * delta / compositions)
+    parts = ((table, compositions),)
+    try:
+        saddle = saddle_for_epsilon(parts, than)
+        window, truncated = window_near(parts, saddle, than, settings, _COARSER)
+    except ArithmeticError:
+        return true_epsilon(system, q, delta, compositions, settings)
+    allowed = delta - truncated + math.expm1(compositions * math.log1p(-table.infinite))
+    if not (allowed > 0.0 and window.log_delta(than, upper=True) < math.log(allowed)):
+        return math.inf
+    low = max(saddle.centre - 2.0 * saddle.deviation, window.low, 0.0)
+
+    def excess(epsilon: float) -> float:
+        return window.log_delta(epsilon, upper=True) - math.log(allowed)
+
+    slope = -max(saddle.theta, 1e-3)
+    found = _by_secants(excess, than, slope, (low, window.high))
+    return true_epsilon(system, q, delta, compositions, settings) if found is None else found
+
+
+def _by_secants(
+    excess: Callable[[float], float],
+    at: float,
+    slope: float,
+    within: tuple[float, float],
+) -> float | None:
+    """The zero of `excess`, from `at` and about its slope there; None where the steps leave the
+    range or do not settle."""
+    before: tuple[float, float] | None = None
+    for _ in range(_SECANTS):
+        value = excess(at)
+        if before is not None and at != before[0] and value != before[1]:
+            slope = (value - before[1]) / (at - before[0])
+        moved = at - value / slope if slope < 0.0 else math.nan
+        if abs(moved - at) <= _SETTLED * at:
+            return moved
+        if not within[0] < moved < within[1]:
+            return None
+        before, at = (at, value), moved
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class _Goal:
     """What stays fixed while the law moves."""
@@ -82,45 +137,11 @@ class _Goal:
 
     def judged(self, q: Floats) -> float:
         """ε of the law, from scratch."""
-        return true_epsilon(self.system, q, self.delta, self.compositions, FINE)
+        return true_epsilon(self.system, q, self.delta, self.compositions, self.settings)
 
-    def framed(self, q: Floats, epsilon: float) -> Frame | None:
-        """A frame for laws near this one; None where the judge has none."""
-        table = loss_table(self.system, q)
-        try:
-            return Frame.near(table, epsilon, self.delta, self.compositions, self.settings)
-        except ArithmeticError:
-            return None
-
-    def reframed(self, place: _Place) -> _Place:
-        """The same law in a frame of its own where it has none or has left the middle of it."""
-        known = place.composed
-        if known is not None and place.epsilon > _NEAR * known.frame.epsilon:
-            return place
-        frame = self.framed(place.q, place.epsilon)
-        return _Place(place.q, place.epsilon, None) if frame is None else self.at(place.q, frame)
-
-    def at(self, q: Floats, frame: Frame) -> _Place:
-        """The law in the frame, with its ε there, +inf where it leaves the frame; where it has heavy
-        losses, as the judge sees it, who has a grid for every law."""
-        table = loss_table(self.system, q)
-        try:
-            composed = frame.composed(table)
-        except ArithmeticError:
-            return _Place(q, math.inf, None)
-        if table.heaviest < HEAVY:
-            return _Place(q, composed.epsilon(self.delta), composed)
-        judged = true_epsilon(self.system, q, self.delta, self.compositions, self.settings)
-        return _Place(q, judged, composed)
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """A law of the search."""
-
-    q: Floats
-    epsilon: float
-    composed: Composed | None
+    def below(self, q: Floats, than: float) -> float:
+        """ε of the law where it is below `than`, else +inf."""
+        return lower_epsilon(self.system, q, self.delta, self.compositions, than, self.settings)
 
 
 def descend(
@@ -137,24 +158,19 @@ def descend(
     2. Its Newton step, as far as that lowers the true ε (`_improved`).
     3. After a gain below 1e-4, a smaller barrier and less smoothing, twice so after none. The end
        is a gain below 2e-7 with both least.
-    4. What is reached is judged.
     """
     goal = _Goal(problem, system, delta, compositions, settings)
     start = TightOptimum(q, goal.judged(q), 0)
-    if not 0.0 < start.epsilon < math.inf:
-        return start
-    place, iteration = _Place(q, start.epsilon, None), 0
+    epsilon, iteration = start.epsilon, 0
     barrier, smoothing = _BARRIER, _SMOOTHING
-    while 0.0 < place.epsilon < math.inf and iteration < _MOST_ITERATIONS:
+    while 0.0 < epsilon < math.inf and iteration < _MOST_ITERATIONS:
         iteration += 1
-        place = goal.reframed(place)
-        if place.composed is None:
-            break
-        moved = _improved(goal, place, barrier, smoothing)
+        frozen = frozen_point(problem, system, q, epsilon, compositions, smoothing)
+        moved = None if frozen is None else _improved(goal, frozen, barrier, epsilon)
         gain = 0.0
         if moved is not None:
-            gain = (place.epsilon - moved.epsilon) / place.epsilon
-            place = moved
+            gain = (epsilon - moved.epsilon) / epsilon
+            q, epsilon = moved.q, moved.epsilon
         if gain < _GOOD_GAIN:
             is_sharp = barrier <= _LEAST_BARRIER and smoothing <= _LEAST_SMOOTHING
             if is_sharp and gain < _LEAST_GAIN:
@@ -162,40 +178,36 @@ def descend(
             haste = 2 if moved is None else 1
             barrier = max(_LOWER**haste * barrier, _LEAST_BARRIER)
             smoothing = max(_SHARPEN**haste * smoothing, _LEAST_SMOOTHING)
-    reached = math.inf if place.q is q else goal.judged(place.q)
+    reached = goal.judged(q) if epsilon < start.epsilon else math.inf
     if reached < start.epsilon:
-        return TightOptimum(place.q, reached, iteration)
+        return TightOptimum(q, reached, iteration)
     return replace(start, iterations=iteration)
 
 
-def _improved(goal: _Goal, place: _Place, barrier: float, smoothing: float) -> _Place | None:
+def _improved(goal: _Goal, frozen: Frozen, barrier: float, epsilon: float) -> TightOptimum | None:
     """The longest of ever shorter steps of the frozen problem that lowers the true ε, or None.
 
     Where that is a short one, it is shortened further while ε falls: there the frozen problem says
     little about the true one.
     """
-    problem, composed = goal.problem, place.composed
-    if composed is None:
-        return None
-    frozen = frozen_point(problem, goal.system, place.q, place.epsilon, composed, smoothing)
-    if frozen is None:
-        return None
-    point = frozen.point
-    step = direction(problem, goal.system, first_state(problem, point, barrier, np.ones(1)))
+    problem, point = goal.problem, frozen.point
+    state = first_state(problem, point, barrier, np.ones(1))
+    step = direction(problem, goal.system, state)
     if step is None:
         return None
     # To first order log δ falls by N times the fall of the frozen problem's, and ε by that over θ.
     # Too little needs no judge: at σ = 8.16 and ten releases he is asked 9 times and not 162.
     promised = -goal.compositions * float(np.sum(point.gradients[0] * step.dq))
-    least = _LEAST_GAIN * place.epsilon * frozen.theta
+    if promised < _LEAST_GAIN * epsilon * frozen.theta:
+        return None
     length = longest(problem, point.q, step.dq)
-    best: _Place | None = None
-    while promised * length >= least:
-        law = restored(problem, point.q + length * step.dq, step)
-        than = place.epsilon if best is None else best.epsilon
-        moved = None if law is None else goal.at(law, composed.frame)
-        if moved is not None and moved.epsilon < than:
-            best = moved
+    best: TightOptimum | None = None
+    for _ in range(_TRIES):
+        moved = restored(problem, point.q + length * step.dq, step)
+        than = epsilon if best is None else best.epsilon
+        reached = math.inf if moved is None else goal.below(moved, than)
+        if moved is not None and reached < than:
+            best = TightOptimum(moved, reached, 0)
         elif best is not None:
             break
         if best is not None and length > _LONG:
