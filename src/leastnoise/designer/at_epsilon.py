@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scipy.optimize import brentq
-
 from leastnoise.cost import Cost
 from leastnoise.designer import tight
 from leastnoise.designer.calibrate import (
@@ -31,6 +29,7 @@ from leastnoise.errors import DesignError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import gaussian, laplace
 from leastnoise.laws.sphere import sphere
+from leastnoise.roots import brentq
 from leastnoise.text.numbers import above, below
 
 _CALIBRATED = 1e-5  # how far below the wanted epsilon a calibrated design may be

@@ -23,11 +23,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linprog
 
 from leastnoise.lattice.shells import Floats
 from leastnoise.solver.problem import RenyiProblem
@@ -126,7 +126,7 @@ def least_budget(
         return None
     n, pairs = program.size, program.i.size
     spent = sparse.csr_matrix(np.concatenate([np.zeros(n), np.ones(pairs)])[None, :])
-    result = linprog(
+    result = _solved(
         np.concatenate([program.cost, np.zeros(pairs)]),
         A_ub=sparse.vstack(
             [_excess(program, epsilon, delta), program.monotone, spent], format="csr"
@@ -156,7 +156,7 @@ def least_budget_within(
         return None
     rows, most = _rows(program, limits)
     n, unknown = program.size, rows.shape[1] - program.size
-    result = linprog(
+    result = _solved(
         np.concatenate([program.cost, np.zeros(unknown)]),
         A_ub=rows,
         b_ub=most,
@@ -169,6 +169,13 @@ def least_budget_within(
     if result.status != 0:
         return None
     return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
+
+
+def _solved(*arguments: Any, **options: Any) -> Any:
+    """scipy's linear program, which takes 0.2 s to import: only who has one waits for it."""
+    from scipy.optimize import linprog
+
+    return linprog(*arguments, **options)
 
 
 def _rows(
@@ -261,7 +268,7 @@ def _least_delta(
 ) -> tuple[Floats, float, float] | None:
     """Shell masses of the law of least δ at ε, that δ in units of `unit`, and its slope in ε."""
     n, pairs = program.size, program.i.size
-    result = linprog(
+    result = _solved(
         np.concatenate([np.zeros(n), np.ones(pairs)]),
         A_ub=sparse.vstack([_excess(program, epsilon, unit), program.monotone], format="csr"),
         b_ub=np.zeros(pairs + n - 1),
