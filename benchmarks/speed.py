@@ -1,9 +1,8 @@
 """How long a design takes: `python -m benchmarks speed [--against PATH] [--of NAME]`.
 
 Processor seconds of 74 settings and of 20 batches of several releases in both forms, and what was
-found: the least ε at a sigma, the least sigma at an ε. The seconds are the median of three designs,
-the sigma or ε of each slightly other than that of the one before, so that nothing is remembered.
-The table is kept in docs/measured/speed.txt, and `tests/designer/test_speed.py` holds that no
+found: the least ε at a sigma, the least sigma at an ε. Each is designed once, in a process
+that designed others before. The table is kept in docs/measured/speed.txt, and `tests/designer/test_speed.py` holds that no
 design gets worse than it says: speed is not to be bought with accuracy. With `--against` an older
 checkout takes turns with this one, and its times and values stand beside.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,7 +23,6 @@ from typing import Any
 from benchmarks.against import ROOT, started
 
 DELTA = 1e-6
-TURNS = 3
 Request = dict[str, Any]
 # (compositions, sigma, …) of one answer, in sensitivities
 _AT_SIGMA = {
@@ -197,12 +194,9 @@ def take_turns() -> None:
         request = json.loads(line)
         if row == 0:
             found_for(request, 0.999)
-        found, seconds = [], []
-        for turn in range(TURNS):
-            begin = time.process_time()
-            found.append(found_for(request, 1.0 + 1e-4 * turn))
-            seconds.append(time.process_time() - begin)
-        print(json.dumps([found[0], statistics.median(seconds)]), flush=True)
+        begin = time.process_time()
+        found = found_for(request)
+        print(json.dumps([found, time.process_time() - begin]), flush=True)
 
 
 def _print_shares(rows: Sequence[Sequence[float]]) -> None:

@@ -26,9 +26,9 @@ def brentq(
     """
     before, best = float(low), float(high)
     at_before, at_best = function(before), function(best)
-    if at_before == 0.0 or at_best == 0.0:
-        return before if at_before == 0.0 else best
-    if not at_before * at_best < 0.0:
+    if at_before == 0.0:
+        return before
+    if at_before * at_best > 0.0:
         raise ValueError("Expected a function of different signs at the two ends.")
     other, at_other = before, at_before
     step = last = best - before
@@ -43,11 +43,10 @@ def brentq(
         half = 0.5 * (other - best)
         if at_best == 0.0 or abs(half) <= close:
             return best
-        places = (before, at_before), (best, at_best), (other, at_other)
-        is_short = abs(last) < close or abs(at_before) <= abs(at_best)
-        moved = 0.0 if is_short else _interpolated(*places)
-        is_good = moved * half > 0.0 and 2.0 * abs(moved) < min(abs(last), 3.0 * abs(half) - close)
-        last, step = (step, moved) if is_good else (half, half)
+        moved = 0.0
+        if abs(last) >= close and abs(at_before) > abs(at_best):
+            moved = _interpolated((before, at_before), (best, at_best), (other, at_other))
+        last, step = (step, moved) if _is_good(moved, last, half, close) else (half, half)
         before, at_before = best, at_best
         best += step if abs(step) > close else math.copysign(close, half)
         at_best = function(best)
@@ -55,6 +54,11 @@ def brentq(
 
 
 Place = tuple[float, float]
+
+
+def _is_good(moved: float, last: float, half: float, close: float) -> bool:
+    """Whether a step leads into the bracket, and is less than half of the one before the last."""
+    return moved * half > 0.0 and 2.0 * abs(moved) < min(abs(last), 3.0 * abs(half) - close)
 
 
 def _interpolated(before: Place, best: Place, other: Place) -> float:

@@ -32,7 +32,7 @@ from leastnoise.laws.sphere import sphere
 from leastnoise.roots import brentq
 from leastnoise.text.numbers import above, below
 
-_CALIBRATED = 1e-5  # how far below the wanted epsilon a calibrated design may be
+_CALIBRATED = 4e-5  # how far below the wanted epsilon a calibrated design may be
 _ROUGHLY = 0.01  # and one that only says where to begin,
 _ROUGHLY_NEAR = 0.5  # which may be made from one this far from it
 _NEARBY = 0.2  # log σ, within which the linear program's sigma is expected

@@ -133,7 +133,7 @@ def _others(
     before = max(first - math.floor(low / pitch) + 2, 0) + 8
     after = max(math.ceil(high / pitch) - (first + tilted.size) + 2, 0) + 8
     density = _smoothed(np.pad(tilted, (before, after)), max(width / pitch, 1.0))
-    grid = pitch * (first - before + np.arange(density.size))
+    grid = np.asarray(pitch * (first - before + np.arange(density.size)), dtype=np.float64)
     return _OtherReleases(grid, pitch, density)
 
 

@@ -126,7 +126,7 @@ def least_budget(
         return None
     n, pairs = program.size, program.i.size
     spent = sparse.csr_matrix(np.concatenate([np.zeros(n), np.ones(pairs)])[None, :])
-    result = _solved(
+    result = linprog(
         np.concatenate([program.cost, np.zeros(pairs)]),
         A_ub=sparse.vstack(
             [_excess(program, epsilon, delta), program.monotone, spent], format="csr"
@@ -156,7 +156,7 @@ def least_budget_within(
         return None
     rows, most = _rows(program, limits)
     n, unknown = program.size, rows.shape[1] - program.size
-    result = _solved(
+    result = linprog(
         np.concatenate([program.cost, np.zeros(unknown)]),
         A_ub=rows,
         b_ub=most,
@@ -171,11 +171,11 @@ def least_budget_within(
     return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
 
 
-def _solved(*arguments: Any, **options: Any) -> Any:
+def linprog(*arguments: Any, **options: Any) -> Any:
     """scipy's linear program, which takes 0.2 s to import: only who has one waits for it."""
-    from scipy.optimize import linprog
+    from scipy import optimize
 
-    return linprog(*arguments, **options)
+    return optimize.linprog(*arguments, **options)
 
 
 def _rows(
@@ -268,7 +268,7 @@ def _least_delta(
 ) -> tuple[Floats, float, float] | None:
     """Shell masses of the law of least δ at ε, that δ in units of `unit`, and its slope in ε."""
     n, pairs = program.size, program.i.size
-    result = _solved(
+    result = linprog(
         np.concatenate([np.zeros(n), np.ones(pairs)]),
         A_ub=sparse.vstack([_excess(program, epsilon, unit), program.monotone], format="csr"),
         b_ub=np.zeros(pairs + n - 1),
