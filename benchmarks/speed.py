@@ -1,10 +1,11 @@
 """How long a design takes: `python -m benchmarks speed [--against PATH] [--of NAME]`.
 
 Processor seconds of 74 settings and of 20 batches of several releases in both forms, and what was
-found: the least ε at a sigma, the least sigma at an ε. Each is designed once, in a process
-that designed others before. The table is kept in docs/measured/speed.txt, and `tests/designer/test_speed.py` holds that no
-design gets worse than it says: speed is not to be bought with accuracy. With `--against` an older
-checkout takes turns with this one, and its times and values stand beside.
+found: the least ε at a sigma, the least sigma at an ε. Each is designed once, in a process that
+designed others before. The table is kept in docs/measured/speed.txt, and
+`tests/designer/test_speed.py` holds that no design gets worse than it says: speed is not to be
+bought with accuracy. With `--against` an older checkout takes turns with this one, and its times
+and values stand beside.
 """
 
 from __future__ import annotations
