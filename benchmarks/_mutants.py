@@ -1507,8 +1507,8 @@ MUTANTS: list[Mutant] = [
             "cut-off losses are not charged",
         ),
         (
-            "else (middle, high)\n    return high",
-            "else (middle, high)\n    return low",
+            "was_enough = is_enough\n    return high",
+            "was_enough = is_enough\n    return low",
             "the epsilon returned does not hold",
         ),
     ),

@@ -26,6 +26,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "leastnoise"
 LAYERS = [
     {"text"},
     {"errors"},
+    {"roots"},
     {"optional"},
     {"files"},
     {"changes"},
