@@ -68,6 +68,12 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             f"The plan protects {said}, and the series was not opened for that: "
             "open one for such a plan, open_series(..., plan=...)."
         )
+    ranked = [one.name for one in wanted.statistics if one.kind == "quantile"]
+    if ranked:
+        raise PlanError(
+            f"{ranked[0]!r} comes from a tree of thousands of counts, of which one person changes "
+            "a few: release it by itself, a series has noise for the change of all its answers."
+        )
     weights = {statistic.weight for statistic in wanted.statistics}
     if len(weights) > 1 or any(one.sigma is not None for one in wanted.statistics):
         raise PlanError(

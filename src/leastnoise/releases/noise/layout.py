@@ -558,6 +558,7 @@ def _is_one_row(block: Block) -> bool:
 def _may_share(block: Block) -> bool:
     is_nested = any(key.within is not None for key in block.group_by)
     is_plain = block.where is None and not is_nested and not is_checks(block)
+    is_plain = is_plain and block.level is None
     return is_plain and _has_no_third_place(block)
 
 

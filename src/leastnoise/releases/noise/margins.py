@@ -23,6 +23,7 @@ from leastnoise.releases.noise.sensitivity import (
     checks_block,
     is_checks,
     measured_block,
+    views_of_trees,
     with_outside,
 )
 from leastnoise.releases.plan.keys import Key, label_above
@@ -158,7 +159,7 @@ def _published(asked: Sequence[Block]) -> dict[tuple[Answer, int], dict[Grouping
     when persons are replaced, that of a sum differs in groups and in total."""
     found: dict[tuple[Answer, int], dict[Grouping, float]] = {}
     for block in asked:
-        if is_checks(block):
+        if is_checks(block) or block.level is not None:
             continue
         each = zip(block.answers, block.sensitivities, block.weights, block.sigmas, strict=True)
         for answer, sensitivity, weight, sigma in each:
@@ -245,7 +246,7 @@ def beside_tables(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTab
         left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
-            told |= set(block.group_by)
+            told |= set(block.group_by) if block.level is None else set()
     return [*kept, *_checks(plan, tables, kept, told)]
 
 
@@ -253,11 +254,14 @@ def _checks(
     plan: Plan, tables: Sequence[MarginTable], kept: Sequence[Block], told: set[Key]
 ) -> list[Block]:
     """The block of the checks, with the keys that no cell tells others of."""
+    of_trees = [view for view in views_of_trees(kept) if not set(view[0]) <= told]
     if plan.one_row_per_person:
         hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
-        return checks_block(plan, [((key,), None) for key in hidden if key not in told])
+        views = [((key,), None) for key in hidden if key not in told]
+        return checks_block(plan, list(dict.fromkeys([*views, *of_trees])))
     every = dict.fromkeys(key for table in tables for key in table.keys)
-    return view_tables.checks(plan, kept, [key for key in every if key not in told])
+    views = [((key,), None) for key in every if key not in told]
+    return view_tables.checks(plan, kept, list(dict.fromkeys([*views, *of_trees])))
 
 
 def _told(plan: Plan, tables: Sequence[MarginTable]) -> set[Key]:
