@@ -151,9 +151,7 @@ def _one_person(plan: Plan, made: Mechanism, statistic: Statistic) -> str:
     return f"One person changes {' and '.join(parts)}{groups}: {_why(plan, limit)}."
 
 
-def _in_tree(
-    plan: Plan, made: Mechanism, statistic: Statistic, limit: ContributionBounds
-) -> str:
+def _in_tree(plan: Plan, made: Mechanism, statistic: Statistic, limit: ContributionBounds) -> str:
     tree = tree_of(made, statistic)
     rows = min(limit.rows, limit.rows_in_group * limit.groups)
     rows *= 1 if plan.relation == "add/remove" else 2

@@ -3,8 +3,8 @@
 The measured marginals of a table with margins are of the same rows, so a scan by all their columns
 together counts them all: what it finds is added up, exactly, in integers. Marginals share a scan as
 long as their columns have no more than `MOST_CELLS` cells together; every other block has a scan of
-its own. 66 marginals of 12 columns are counted by four scans. The levels of a tree of counts are added
-up from its last level in the same way.
+its own. 66 marginals of 12 columns are counted by four scans. The levels of a tree of counts are
+added up from its last level in the same way.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The noise of different numbers may be drawn together, and be correlated: their errors do not simply
 add up. A released number is linear in the noisy answers, but for means and variances of a number
-that is noisy itself and quantiles, so a combination is a linear form in the noise of each draw (`linear`).
+that is noisy itself and quantiles, so a combination is a linear form in the noise of each draw
+(`linear`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ With S = Σ(x − c) and n noisy, c the middle of the bounds:
 
     sum       S + c·n                    where n is asked for too; else it has an answer of its own
 
-Means and variances are in `ratios`, quantiles in `quantiles`, the declared post-processing in `postprocessing`.
+Means and variances are in `ratios`, quantiles in `quantiles`, the declared post-processing in
+`postprocessing`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
-from leastnoise.releases.noise.sensitivity import answers_in, is_checks
+from leastnoise.releases.noise.sensitivity import Block, View, answers_in, is_checks
 from leastnoise.releases.plan.keys import group_keys, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
@@ -34,21 +35,12 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
     """The entries that each statistic is computed from, number by number: one for each group, and
     for each quantile of it."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    direct = {
-        (block.group_by, block.where): b
-        for b, block in enumerate(made.blocks)
-        if not is_checks(block) and block.marginal is None and block.level is None
-    }
-    asked = {
-        (block.group_by, block.where): block
-        for block in made.groupings
-        if not is_checks(block) and block.level is None
-    }
+    direct = {view: b for view, b in _views(made.blocks).items() if made.blocks[b].marginal is None}
+    asked = {view: made.groupings[b] for view, b in _views(made.groupings).items()}
     of_tables = numbers(made)
     for statistic in plan.statistics:
         if statistic.kind == "quantile":
-            each = tree_entries(made, statistic)
-            yield statistic, [entries for entries in each for _ in statistic.at]
+            yield statistic, tree_entries(made, statistic)
             continue
         view = statistic.group_by, statistic.condition
         block = asked[view]
@@ -60,6 +52,18 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
                 found = [place[b, group, answer] for group in range(len(block.groups))]
             columns.append(found)
         yield statistic, [list(entries) for entries in zip(*columns, strict=True)]
+
+
+def _views(blocks: Sequence[Block]) -> dict[View, int]:
+    """The blocks whose answers statistics are made of one by one: measured by themselves rather
+    than as a marginal, where there are both."""
+    found: dict[View, int] = {}
+    for b, block in enumerate(blocks):
+        view = block.group_by, block.where
+        if not is_checks(block) and block.level is None:
+            if view not in found or block.marginal is None:
+                found[view] = b
+    return found
 
 
 @lru_cache(maxsize=4)

@@ -28,7 +28,8 @@ from leastnoise.releases.tables.intervals import ErrorPart, SymmetricLaw, half_w
 
 
 def tree_entries(made: Mechanism, statistic: Statistic) -> list[list[int]]:
-    """The entries that the quantiles of each group are computed from, level after level."""
+    """The entries that the quantiles of each group are computed from, level after level, once for
+    each quantile."""
     blocks = _levels(made, statistic)
     starts = _starts(made)
     each = len(groups(statistic.group_by))
@@ -38,7 +39,7 @@ def tree_entries(made: Mechanism, statistic: Statistic) -> list[list[int]]:
         for g, own in enumerate(found):
             first = starts[b] + g * nodes
             own += range(first, first + nodes)
-    return found
+    return [entries for entries in found for _ in statistic.at]
 
 
 @lru_cache(maxsize=4)

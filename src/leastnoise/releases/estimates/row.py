@@ -26,11 +26,11 @@ class ReleasedRow:
 
     `value` is None for a mean, variance or quantile of too few values to say; its noise has no size
     then (NaN). A quantile is a place among noisy counts: the noise on it has no standard deviation
-    (NaN), and `half_width` is the longer way from it to an end of its interval. The rows of the checks are of kind "other keys" (with the columns of the grouping as
-    `group`) and "unreadable" and "clipped" (with the column) and "left out" (with the bound);
-    `check` says of what. Where `is_hidden`, `value` ± `half_width` is about the persons counted
-    under this check, and `lower` to `upper` about all whom its name fits: others of them may be
-    counted under another check.
+    (NaN), and `half_width` is the longer way from it to an end of its interval. The rows of the
+    checks are of kind "other keys" (with the columns of the grouping as `group`) and "unreadable"
+    and "clipped" (with the column) and "left out" (with the bound); `check` says of what. Where
+    `is_hidden`, `value` ± `half_width` is about the persons counted under this check, and `lower`
+    to `upper` about all whom its name fits: others of them may be counted under another check.
     """
 
     statistic: str

@@ -476,6 +476,8 @@ def _cut(
     weights: Sequence[float],
 ) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
     """The entries of one class as draws of one size: how many see one person, and the draws."""
+    if not members:  # all of them have rows spread over them
+        return
     if name.startswith("joint"):
         yield 1, [tuple(members)]
         return

@@ -368,8 +368,8 @@ def card(release: ReleaseRecord) -> str:
 
 
 def scales(release: ReleaseRecord) -> dict[str, tuple[float, float]]:
-    """A mean or quantile between its declared bounds, anything else from zero; wider where an interval reaches
-    beyond. Nothing but the plan and the published numbers decides it."""
+    """A mean or quantile between its declared bounds, anything else from zero; wider where an
+    interval reaches beyond. Nothing but the plan and the published numbers decides it."""
     starts = {statistic.name: _start(statistic) for statistic in release.plan.statistics}
     found: dict[str, tuple[float, float]] = {}
     for row in release.rows:

@@ -12,7 +12,8 @@ counts (docs/mathematics.md#quantiles-from-a-tree-of-counts). With i children of
 
     a_0 = t/D − q      a_ℓ = [wholly below] or f − (i + f)/b_ℓ      of a child there, 0 elsewhere
     Var ĝ(t) = a_0²/τ_0 + Σ_ℓ (i + f² − (i + f)²/b_ℓ)/τ_ℓ
-    weight of the count of a node u of level k:  Σ_{ℓ ≤ k} a_ℓ(the node of level ℓ above u)/(τ_ℓ B(ℓ, k))
+    weight of the count of a node u of level k:
+                   Σ_{ℓ ≤ k} a_ℓ(the node of level ℓ above u)/(τ_ℓ B(ℓ, k))
 
 So the nodes of a level have few different weights: those that leave the path to t at the same level
 and on the same side have the same.
