@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
-from leastnoise.releases.noise.sensitivity import Block, View, answers_in, is_checks
+from leastnoise.releases.noise.sensitivity import answers_in, apart_of, is_checks
 from leastnoise.releases.plan.keys import group_keys, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
@@ -35,14 +36,14 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
     """The entries that each statistic is computed from, number by number: one for each group, and
     for each quantile of it."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    direct = {view: b for view, b in _views(made.blocks).items() if made.blocks[b].marginal is None}
-    asked = {view: made.groupings[b] for view, b in _views(made.groupings).items()}
+    direct = _measured_by_themselves(made)
+    asked = {block.view: block for block in made.groupings if not is_checks(block)}
     of_tables = numbers(made)
     for statistic in plan.statistics:
         if statistic.kind == "quantile":
             yield statistic, tree_entries(made, statistic)
             continue
-        view = statistic.group_by, statistic.condition
+        view = statistic.group_by, statistic.condition, apart_of(statistic)
         block = asked[view]
         columns = []
         for answer in answers_in(block, statistic):
@@ -54,16 +55,13 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
         yield statistic, [list(entries) for entries in zip(*columns, strict=True)]
 
 
-def _views(blocks: Sequence[Block]) -> dict[View, int]:
-    """The blocks whose answers statistics are made of one by one: measured by themselves rather
-    than as a marginal, where there are both."""
-    found: dict[View, int] = {}
-    for b, block in enumerate(blocks):
-        view = block.group_by, block.where
-        if not is_checks(block) and block.level is None:
-            if view not in found or block.marginal is None:
-                found[view] = b
-    return found
+def _measured_by_themselves(made: Mechanism) -> dict[Any, int]:
+    """The blocks that are no marginals of a table, by their views."""
+    return {
+        block.view: b
+        for b, block in enumerate(made.blocks)
+        if not is_checks(block) and block.marginal is None
+    }
 
 
 @lru_cache(maxsize=4)

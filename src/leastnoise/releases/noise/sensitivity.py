@@ -11,6 +11,7 @@ rows of a *view*, the table after contribution bounding for one grouping. Row by
     centred   2k − (k_lower + k_upper), in half pitches, within ± W       W = k_upper − k_lower
     square    2·centred² − W², in eighths of a squared pitch, within ± W²
     node      1 to the node of a tree, on one of its levels, that holds the value's place
+    distinct  counts each value of a column once, whoever has it
 
 Centring makes ranges symmetric, which halves what a person who comes or goes can add; the mean and
 the variance get it back from the number of values (see `estimate`). So does a sum whose number of
@@ -43,6 +44,7 @@ different views, bounded separately, as different groupings are.
     add/remove   the answer moves by an element of C:                     sensitivity max |C|
     replace      it moves by the difference of two elements of C:         sensitivity max C − min C
     persons      C = [0, 1], whatever m
+    distinct     C = [0, m], see below
 
 A sensitivity of 0 (the number of rows when one row is one person and rows are replaced) means that
 the number is public already; the plan must then state it.
@@ -72,6 +74,15 @@ its unit. Four ways to add noise are valid, and `mechanism` takes the one of lea
 
 Where the bounds of no grouping let in fewer than R rows, one choice of rows may serve all of them
 (`spreads`, `view_tables`). The blocks are then marginals of these rows and have the bounds above.
+
+**Distinct values.** Of each person at most m different values of a column count in a group, chosen
+by digest from that person's values alone, in a view of their own in which a person has one row for
+each different value. The answer is the size of a union: |O ∪ A| of the values A of one person and
+those O of all others. It is no sum over persons, but |O ∪ A| − |O| = |A ∖ O| is in [0, |A|], so a
+person who comes adds an element of C = [0, m]; 0 where others have all of these values. And with
+replace |O ∪ A| − |O ∪ B| is in [−|B|, |A|], so the sensitivity is max C − min C = m, as for a sum.
+What was said of one answer therefore holds, and so does all that follows from it. It is not spread
+over groups, and no marginal: the values of two groups may be the same.
 
 **Ranges.** With add/remove a person who comes adds to every answer an element of its C, and one who
 goes takes it away: the vector of changes is in ∏ C, or in its mirror −∏ C, the sign being the same
@@ -169,7 +180,11 @@ from leastnoise.releases.plan.statistic import Statistic, Values
 from leastnoise.releases.tables.count_trees import CountTree
 
 Checked = Literal["unreadable", "other keys", "clipped", "left out"]
-Measure = Literal["rows", "persons", "present", "sum", "centred", "square", "node", Checked]
+Measure = Literal[
+    "rows", "persons", "distinct", "present", "sum", "centred", "square", "node", Checked
+]
+# Counts each of something once, so that groups do not add up.
+COUNTED_ONCE = ("persons", "distinct")
 View = tuple[tuple[Key, ...], Formula | None]  # a grouping, and the condition on its rows
 # Each person is counted under one of these checks, once.
 ONCE = ("unreadable", "other keys", "clipped", "left out")
@@ -187,7 +202,7 @@ class Answer:
 
     measure: Measure
     values: Values | None = None
-    column: str = ""  # of unreadable and clipped values
+    column: str = ""  # of unreadable, clipped and distinct values
     # Of other keys, and of what the bounds of a grouping leave out; without, too many rows.
     group_by: tuple[Key, ...] = ()
     where: Formula | None = None  # which rows it is about: those of its view
@@ -201,10 +216,10 @@ class Answer:
     @property
     def row_range(self) -> tuple[int, int]:
         """[a, b]: what one row adds."""
+        if self.measure in ("present", "distinct", "node"):
+            return 0, 1
         if self.values is None or self.measure in ("rows", "persons", *ONCE):
             return 1, 1
-        if self.measure in ("present", "node"):
-            return 0, 1
         if self.measure == "sum":
             return self.values.first, self.values.last
         reach = self.half_range if self.measure == "centred" else self.half_range**2
@@ -279,6 +294,8 @@ class Block:
     # Of each answer, what one person changes over all groups, where that is less than `touched`
     # times its sensitivity; none where nothing else is known, or wanted.
     spreads: tuple[Spread | None, ...] = ()
+    # Why it is a view by itself, beside others of the same grouping and condition: see `apart_of`.
+    apart: str = ""
     # Of its residual, where the contrasts of its cells are measured in one joint draw, and not the
     # cells (`tables.residuals`).
     precision: float | None = None
@@ -295,6 +312,11 @@ class Block:
     def paid_uses(self) -> int:
         """How many draws at its sensitivity a person costs, about."""
         return 1 if any(self.spreads) else self.touched
+
+    @property
+    def view(self) -> tuple[tuple[Key, ...], Formula | None, str]:
+        """What tells it from the other blocks: no two have the same."""
+        return self.group_by, self.where, self.apart
 
     @property
     def where(self) -> Formula | None:
@@ -353,6 +375,8 @@ def contribution(answer: Answer, limit: ContributionBounds) -> tuple[int, int]:
     """C: the least and the most one person can add to the answer of one group."""
     if answer.measure == "persons":
         return 0, 1
+    if answer.measure == "distinct":
+        return 0, limit.rows_in_group
     a, b = answer.row_range
     if limit.exactly and not answer.may_be_absent:
         return a, b
@@ -405,11 +429,19 @@ def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
         return (_answer("rows", statistic),)
     if statistic.kind == "persons":
         return (_answer("persons", statistic),)
+    if statistic.kind == "distinct":
+        return (Answer("distinct", column=str(statistic.column), where=statistic.condition),)
     if statistic.kind in ("sum", "quantile"):
         return (_answer("sum" if statistic.kind == "sum" else "node", statistic),)
     number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
     squares = (_answer("square", statistic),) if statistic.kind == "variance" else ()
     return (_answer("centred", statistic), *squares, *number)
+
+
+def apart_of(statistic: Statistic) -> str:
+    """Why a statistic has a view of its own, and not the one of all statistics with its grouping
+    and condition; "" where it has not."""
+    return f"values of {statistic.column}" if statistic.kind == "distinct" else ""
 
 
 def _answer(measure: Measure, statistic: Statistic) -> Answer:
@@ -439,30 +471,37 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
 
     With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
     """
-    found: dict[View, dict[Answer, list[Statistic]]] = {}
-    for statistic in plan.statistics:
-        view = statistic.group_by, statistic.condition
-        for answer in answers_for(statistic):
-            if answer.measure != "node":
-                found.setdefault(view, {}).setdefault(answer, []).append(statistic)
+    found = _asked_by_view(plan)
     made = []
-    counted_once = []
-    for (group_by, where), asked in found.items():
+    counted_once: list[View] = []
+    for (apart, (group_by, where)), asked in found.items():
         block = _block(plan, group_by, where, _without_spare_sums(plan, asked))
+        block = replace(block, apart=apart)
         counts_persons = block.other is not None and block.other.measure == "persons"
-        if counts_persons and (joint or not block.other_is_free):
-            counted_once.append((group_by, where))
+        if apart or (counts_persons and (joint or not block.other_is_free)):
+            # Of several views of a grouping one tells its other keys.
+            is_told = apart and ("", (group_by, where)) in found
+            counted_once += [] if is_told or not group_by else [(group_by, where)]
             block = replace(block, other=None, other_sensitivity=0)
         made.append(block)
     levels = _tree_blocks(plan, made)
-    counted_once += [view for view in views_of_trees(levels) if view not in found]
-    return (*made, *levels, *checks_block(plan, counted_once))
+    counted_once += [view for view in _groupings_of(levels) if ("", view) not in found]
+    return (*made, *levels, *checks_block(plan, list(dict.fromkeys(counted_once))))
 
 
-def views_of_trees(blocks: Sequence[Block]) -> list[View]:
-    """The groupings of trees of counts, each once."""
-    named = ((block.group_by, block.where) for block in blocks if block.level is not None)
-    return [view for view in dict.fromkeys(named) if view[0]]
+def _asked_by_view(plan: Plan) -> dict[tuple[str, View], dict[Answer, list[Statistic]]]:
+    """The statistics that each answer of each view serves, but for trees of counts."""
+    found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
+    for statistic in plan.statistics:
+        view = apart_of(statistic), (statistic.group_by, statistic.condition)
+        for answer in answers_for(statistic):
+            if answer.measure != "node":
+                found.setdefault(view, {}).setdefault(answer, []).append(statistic)
+    return found
+
+
+def _groupings_of(blocks: Sequence[Block]) -> list[View]:
+    return [(block.group_by, block.where) for block in blocks if block.group_by]
 
 
 def _tree_blocks(plan: Plan, others: Sequence[Block]) -> list[Block]:
@@ -517,6 +556,7 @@ def _tree_block(
         change.touched,
         ranges=(EITHER_WAY,),
         spreads=(Spread(1, change),),
+        apart=f"level {level.level} of a tree of {answer.values}",
         level=level,
     )
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from leastnoise.releases.noise.one_view import OneView
 from leastnoise.releases.noise.sensitivity import (
+    COUNTED_ONCE,
     EITHER_WAY,
     Answer,
     Block,
@@ -48,7 +49,7 @@ def tables(
     for block in asked:
         if not is_checks(block) and block.level is None:
             for answer, weight in zip(block.answers, block.weights, strict=True):
-                if answer.measure != "persons":
+                if answer.measure not in COUNTED_ONCE:
                     published.setdefault(answer, {})[block.group_by] = weight
     if len({frozenset(grouping) for each in published.values() for grouping in each}) < 2:
         return []  # one grouping has one view anyway
@@ -92,7 +93,7 @@ def in_the_view(
     view, found = one_view(plan), dict(separate)
     for block in asked if view is not None else ():
         for answer, most in zip(block.answers, block.sensitivities, strict=True):
-            is_apart = is_checks(block) or answer.measure in ("persons", "node")
+            is_apart = is_checks(block) or answer.measure in (*COUNTED_ONCE, "node")
             if view is not None and not is_apart:
                 key = (block.group_by, answer)
                 found[key] = separate[key] * (most / _of_total(plan, view, answer))
