@@ -7,7 +7,7 @@ import re
 
 from leastnoise.releases.noise.sensitivity import contribution_bounds, is_checks
 from leastnoise.releases.noise.spreads import one_view, view_keys, view_values
-from leastnoise.releases.plan.keys import NUMBER
+from leastnoise.releases.plan.keys import NUMBER, groups
 
 BLANKS = " \t\r\n\u00a0"
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -154,7 +154,7 @@ def kept_rows(plan, rows, block):
     if plan.person is None:
         return kept
     limit = contribution_bounds(plan, block.group_by)
-    grouped = len(block.groups) > limit.groups and bool(block.group_by)
+    grouped = len(groups(block.group_by)) > limit.groups and bool(block.group_by)
     chosen = []
     for someone in {person for person, _, _ in kept}:
         mine = [row for row in kept if row[0] == someone]
@@ -264,10 +264,25 @@ def aggregate(plan, rows, block):
     if is_checks(block):
         return checked(plan, rows, block)
     kept = kept_rows(plan, rows, block)
+    if block.level is not None:
+        return nodes(kept, block)
     result = {}
     for cell, group in enumerate(block.cells):
         here = [row for row in kept if row[1] == group]
         result[group] = tuple(one(answer, here) for answer in block.answers_of(cell))
+    return result
+
+
+def nodes(kept, block):
+    """The rows in each node of a level of a tree, one row after the other."""
+    (values,) = (answer.values for answer in block.answers)
+    width = block.level.tree.width(block.level.level)
+    result = dict.fromkeys(block.cells, (0,))
+    for _, group, places in kept:
+        if places[values] is not None:
+            cell = (*group, str((places[values] - values.first) // width))
+            if cell in result:
+                result[cell] = (result[cell][0] + 1,)
     return result
 
 

@@ -125,6 +125,26 @@ def plan(kind, relation="add/remove", **more):
     return Plan("random", None, relation, stats, 2.0, 1e-6, **person)
 
 
+def quantile_plans(relation="add/remove"):
+    """Quantiles of dirty columns of persons with one row and with many."""
+    x = {"column": "x", "lower": -1, "upper": 10, "pitch": 0.1, "missing": "drop"}
+    text = {"column": "text", "lower": 0, "upper": 8, "pitch": 0.5, "missing": 3}
+    by = {"group_by": {"g": ["a", "c|~", "é"]}}
+    asked = (
+        Statistic("quantile", at=[0.05, 0.5], **x),
+        Statistic("median", name="by g", infinite="missing", **x, **by),
+        Statistic("quantile", at=0.9, where="h > 1", **text, **by),
+        Statistic("count", **by),
+    )
+    shared = ("random", None, relation, asked, 2.0, 1e-6)
+    several = {"rows_per_person": 5, "groups_per_person": 2}
+    return (
+        Plan(*shared, one_row_per_person=True),
+        Plan(*shared, person="id", **several),
+        Plan(*shared, person="name", rows_per_group=2, **several),
+    )
+
+
 def neighbour_of(rows, kind, relation, rng):
     """The table without a row or a person, or with another in the place, of values far out."""
     extreme = [

@@ -98,6 +98,13 @@ def test_the_same_integers_on_a_dirty_table(engine, kind, more):
     assert integers(plan, given) == integers(plan, arrow)
 
 
+def test_the_same_trees_on_a_dirty_table(engine):
+    arrow = tables.columns(tables.table(11))
+    given = stored(engine, "dirty_trees", arrow)
+    for plan in tables.quantile_plans():
+        assert integers(plan, given) == integers(plan, arrow)
+
+
 @pytest.mark.parametrize("name", ["means", "two in a cell", "complete"])
 def test_the_same_integers_of_one_view(engine, name):
     pa = pytest.importorskip("pyarrow")

@@ -405,6 +405,8 @@ def _ahead(row: Outlook) -> tuple[str, str, str]:
     said = "" if row.n is None else f"with {row.n:,} values"
     if row.of_sum:
         said = "of the sum; divide by the number of rows"
+    if row.of_ranks:
+        said = "about so many rows noise misplaces it by"
     return f"{row.noise_std:.4g}", above(row.half_width, 2), said
 
 

@@ -182,9 +182,9 @@ def _write_numbers(ax: Any, rows: Sequence[ReleasedRow]) -> None:
 def _x_label(rows: Sequence[ReleasedRow], is_one: bool) -> str:
     if is_one:
         return f"{rows[0].statistic} (units of the answer)"
-    if all(row.kind == "mean" for row in rows):
+    if all(row.kind in ("mean", "quantile") for row in rows):
         return "place between the declared bounds (%)"
-    return "place on its scale (%): bounds of a mean, others from 0"
+    return "place on its scale (%): bounds of a mean or quantile, others from 0"
 
 
 def _look() -> dict[str, Any]:

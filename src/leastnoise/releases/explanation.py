@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from leastnoise.releases.estimates.quantiles import tree_of
 from leastnoise.releases.noise.mechanism import Mechanism
 from leastnoise.releases.noise.sensitivity import (
     Answer,
@@ -76,7 +77,7 @@ def explained(plan: Plan, made: Mechanism) -> Explanation:
         Explained(
             statistic.name,
             _published(plan, statistic),
-            _one_person(plan, statistic),
+            _one_person(plan, made, statistic),
             _error(ahead[statistic.name]),
         )
         for statistic in plan.statistics
@@ -96,6 +97,7 @@ def _published(plan: Plan, statistic: Statistic) -> str:
         "sum": f"the sum of {statistic.column}",
         "mean": f"the mean of {statistic.column}",
         "variance": f"the variance of {statistic.column}",
+        "quantile": f"{_quantiles(statistic)} of {statistic.column}",
     }[statistic.kind]
     where = f" where {statistic.where}" if statistic.where else ""
     said = f"{what}{where}{_grouped(statistic.group_by)}."
@@ -104,6 +106,13 @@ def _published(plan: Plan, statistic: Statistic) -> str:
     if plan.where:
         said += f" Only rows where {plan.where}."
     return said[0].upper() + said[1:]
+
+
+def _quantiles(statistic: Statistic) -> str:
+    listed = ", ".join(f"{q:g}" for q in statistic.at)
+    if statistic.at == (0.5,):
+        return "the median"
+    return f"the quantile{'s' if len(statistic.at) > 1 else ''} at {listed}"
 
 
 def _grouped(group_by: Sequence[Key]) -> str:
@@ -126,8 +135,10 @@ def _bounded(statistic: Statistic) -> str:
 # What one person can change
 
 
-def _one_person(plan: Plan, statistic: Statistic) -> str:
+def _one_person(plan: Plan, made: Mechanism, statistic: Statistic) -> str:
     limit = contribution_bounds(plan, statistic.group_by, statistic.condition)
+    if statistic.kind == "quantile":
+        return _in_tree(plan, made, statistic, limit)
     of, groups = "", ""
     if statistic.group_by:
         most = math.prod(len(key.labels) for key in statistic.group_by)
@@ -139,6 +150,18 @@ def _one_person(plan: Plan, statistic: Statistic) -> str:
         if sensitivity(answer, limit, plan.relation)
     ]
     return f"One person changes {' and '.join(parts)}{groups}: {_why(plan, limit)}."
+
+
+def _in_tree(plan: Plan, made: Mechanism, statistic: Statistic, limit: ContributionBounds) -> str:
+    tree = tree_of(made, statistic)
+    rows = min(limit.rows, limit.rows_in_group * limit.groups)
+    rows *= 1 if plan.relation == "add/remove" else 2
+    branchings = " × ".join(map(str, tree.branchings))
+    return (
+        f"The values are counted on {counted(tree.levels, 'level')} of finer and finer bins "
+        f"({branchings}). One person changes the counts of each level by at most "
+        f"{counted(rows, 'row')} together: {_why(plan, limit)}."
+    )
 
 
 def _named(answer: Answer) -> str:
@@ -175,6 +198,11 @@ def _error(ahead: Outlook) -> str:
     if ahead.noise_std is None or ahead.half_width is None:
         return f"With {ahead.n:,} values there are too few to say anything."
     size = f"± {above(ahead.half_width, 2)} at 95 % from noise alone"
+    if ahead.of_ranks:
+        return (
+            f"Noise misplaces it by about {above(ahead.half_width, 2)} rows at 95 %; how far that "
+            "is in values, the interval beside it will say."
+        )
     if ahead.of_sum:
         return f"The sum behind it has {size}; declare expected_n to see what that makes of it."
     if ahead.n is not None:
@@ -216,7 +244,7 @@ def _is_round(value: float) -> bool:
 
 
 def _of_pitch(statistic: Statistic, ahead: Outlook) -> Iterator[str]:
-    if statistic.pitch is None or ahead.half_width is None or ahead.of_sum:
+    if statistic.pitch is None or ahead.half_width is None or ahead.of_sum or ahead.of_ranks:
         return
     is_whole = statistic.pitch == 1.0  # such columns mostly hold whole numbers
     if statistic.kind == "mean" and not is_whole and 0.5 * statistic.pitch > ahead.half_width:

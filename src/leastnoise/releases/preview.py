@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from leastnoise.releases.estimates.adding_up import noise_after
 from leastnoise.releases.estimates.checks import checks
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
+from leastnoise.releases.estimates.quantiles import rank_noise
 from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.trials import Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
@@ -24,7 +25,8 @@ class Outlook:
     it would have if every grouping were measured by itself.
 
     Those of a mean or variance are for `n` values, public or expected, and None where so few are
-    too few to say.
+    too few to say. Those of a quantile are `of_ranks`: about how many rows noise
+    misplaces it by.
     """
 
     statistic: str
@@ -35,6 +37,7 @@ class Outlook:
     of_sum: bool
     n: int | None = None
     separate_std: float | None = None
+    of_ranks: bool = False
 
 
 def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
@@ -44,6 +47,11 @@ def outlook(plan: Plan, made: Mechanism) -> tuple[Outlook, ...]:
     found = []
     for statistic, used in entries_of(plan, made):
         named = (statistic.name, statistic.kind, len(used))
+        if statistic.kind == "quantile":
+            ranked = rank_noise(made, statistic)
+            groups = len(used) // len(statistic.at)
+            found.append(Outlook(*named[:2], groups, *ranked, of_sum=False, of_ranks=True))
+            continue
         if statistic.kind not in RATIOS:
             noise = after.get(used[0][0]) if len(used[0]) == 1 else None
             noise = noise or _largest(statistic, used, made, trials)

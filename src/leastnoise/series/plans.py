@@ -68,6 +68,7 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             f"The plan protects {said}, and the series was not opened for that: "
             "open one for such a plan, open_series(..., plan=...)."
         )
+    _check_kinds(wanted)
     weights = {statistic.weight for statistic in wanted.statistics}
     if len(weights) > 1 or any(one.sigma is not None for one in wanted.statistics):
         raise PlanError(
@@ -75,6 +76,15 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             "sigma."
         )
     return replace(wanted, epsilon=series.epsilon, delta=series.delta)
+
+
+def _check_kinds(plan: Plan) -> None:
+    ranked = [one.name for one in plan.statistics if one.kind == "quantile"]
+    if ranked:
+        raise PlanError(
+            f"{ranked[0]!r} comes from a tree of many counts, of which one person changes a few: "
+            "release it by itself, a series has noise for a change of all its answers."
+        )
 
 
 def _check_cap(plan: Plan, made: Mechanism) -> Mechanism:
@@ -108,6 +118,7 @@ def needed(plan: Plan | str | PathLike[str], *, checks: bool = False) -> int:
         3
     """
     wanted = plan if isinstance(plan, Plan) else load_plan(plan)
+    _check_kinds(wanted)
     return len(asked_answers(_asked(wanted, checks=checks)))
 
 

@@ -67,6 +67,8 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
     if is_checks(block):
         row = found[0] if found else empty
         return {(): tuple(int(row.get(f"ln_bad{i}") or 0) for i in range(len(block.answers)))}
+    if block.level is not None:
+        return _nodes(block, block.level.tree.width(block.level.level), found)
     places = places_of(block)
     rows = _by_cell(block, found)
     counted: Counts = {}
@@ -74,6 +76,18 @@ def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:
         row = rows.get(group, empty)
         counted[group] = tuple(_answer(answer, row, places) for answer in block.answers_of(g))
     return counted
+
+
+def _nodes(block: Block, width: int, found: list[dict[str, Any]]) -> Counts:
+    """The rows in each node of a level, of so many places, from those at each place."""
+    keys = [f"ln_key{i}" for i in range(len(block.group_by))]
+    counted = dict.fromkeys(block.cells, 0)
+    for row in found:
+        node = str(int(row["ln_place0"]) // width)
+        cell = (*(_label(row[key]) for key in keys), node)
+        if cell in counted:  # else its keys are other ones
+            counted[cell] += int(row["ln_rows"])
+    return {cell: (rows,) for cell, rows in counted.items()}
 
 
 def _by_cell(block: Block, found: list[dict[str, Any]]) -> dict[tuple[str, ...], dict[str, Any]]:

@@ -62,6 +62,11 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
         view = view if plan.person is None else view.distinct()
     if plan.person is not None:
         view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()))
+    if block.level is not None:
+        # By place, whatever the level is: nodes are added up from places, in integers.
+        view = view.filter(view.ln_place0.notnull())
+        by_place = view.group_by([*_key_names(block), "ln_place0"])
+        return by_place.aggregate(ln_rows=view.count())
     wanted, keys = _sums(table, block, view), _key_names(block)
     keys += ["ln_outside"] if block.other is not None and block.marginal is not None else []
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)

@@ -3,7 +3,8 @@
 The measured marginals of a table with margins are of the same rows, so a scan by all their columns
 together counts them all: what it finds is added up, exactly, in integers. Marginals share a scan as
 long as their columns have no more than `MOST_CELLS` cells together; every other block has a scan of
-its own. 66 marginals of 12 columns are counted by four scans.
+its own. 66 marginals of 12 columns are counted by four scans. The levels of a tree of counts are
+added up from its last level in the same way.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def scans(blocks: Sequence[Block]) -> tuple[Scan, ...]:
 def _joined(found: Sequence[Scan], block: Block) -> tuple[int, Block] | None:
     """The first scan that may count a block too, and its block then."""
     for at, scan in enumerate(found):
+        if _is_of_one_tree(scan.block, block):
+            return at, max(scan.block, block, key=_level)
         if block.marginal is None or scan.block.marginal != block.marginal:
             continue
         keys = _finest((*scan.block.group_by, *block.group_by))
@@ -49,6 +52,18 @@ def _joined(found: Sequence[Scan], block: Block) -> tuple[int, Block] | None:
             holder = block if scan.block.other is None else scan.block
             return at, replace(holder, group_by=keys)
     return None
+
+
+def _is_of_one_tree(one: Block, other: Block) -> bool:
+    """Whether two blocks are levels of the same tree."""
+    if one.level is None or other.level is None:
+        return False
+    alike = (one.group_by, one.answers) == (other.group_by, other.answers)
+    return alike and one.level.tree == other.level.tree
+
+
+def _level(block: Block) -> int:
+    return 0 if block.level is None else block.level.level
 
 
 def _finest(keys: Sequence[Key]) -> tuple[Key, ...]:
@@ -65,7 +80,18 @@ def parted(scan: Scan, blocks: Sequence[Block], counts: Counts) -> list[Counts]:
     """The integers of every block that a scan serves, in the order of `serves`."""
     if len(scan.serves) == 1:
         return [counts]
+    if scan.block.level is not None:
+        return [_of_level(scan.block, blocks[b], counts) for b in scan.serves]
     return [_added_up(scan.block, blocks[b], counts) for b in scan.serves]
+
+
+def _of_level(finest: Block, block: Block, counts: Counts) -> Counts:
+    """The nodes of a level, from those of the last."""
+    totals = dict.fromkeys(block.groups, 0)
+    width = len(finest.groups) // len(block.groups)
+    for group, (rows,) in counts.items():
+        totals[(*group[:-1], str(int(group[-1]) // width))] += rows
+    return {group: (rows,) for group, rows in totals.items()}
 
 
 def _added_up(finest: Block, block: Block, counts: Counts) -> Counts:

@@ -2,7 +2,8 @@
 
 The noise of different numbers may be drawn together, and be correlated: their errors do not simply
 add up. A released number is linear in the noisy answers, but for means and variances of a number
-that is noisy itself, so a combination is a linear form in the noise of each draw (`linear`).
+that is noisy itself and quantiles, so a combination is a linear form in the noise of each draw
+(`linear`).
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _linear_rows(
 
 def _weights(statistic: Statistic) -> tuple[float, ...] | None:
     """How a statistic is made of its answers, where it is linear in them."""
-    if statistic.kind not in RATIOS:
+    if statistic.kind not in (*RATIOS, "quantile"):
         return (1.0, 0.0 if statistic.values is None else centre(statistic))
     if statistic.kind == "mean" and statistic.public_n is not None:
         return (1.0 / statistic.public_n,)
@@ -101,6 +102,8 @@ def _weights(statistic: Statistic) -> tuple[float, ...] | None:
 def _unknown(key: tuple[str, str], plan: Plan) -> str:
     name, group = key
     found = [one for one in plan.statistics if one.name == name]
+    if found and found[0].kind == "quantile":
+        return f"{name!r} is a place among noisy counts, not a linear combination of them."
     if found and found[0].kind in RATIOS:
         return (
             f"{name!r} is a ratio of noisy numbers, not a linear combination of them: combine "

@@ -5,7 +5,8 @@ With S = Σ(x − c) and n noisy, c the middle of the bounds:
 
     sum       S + c·n                    where n is asked for too; else it has an answer of its own
 
-Means and variances are in `ratios`, the declared post-processing in `postprocessing`.
+Means and variances are in `ratios`, quantiles in `quantiles`, the declared post-processing in
+`postprocessing`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from leastnoise.releases.estimates.checks import NamedCheck, checks
 from leastnoise.releases.estimates.linear import exact_width
+from leastnoise.releases.estimates.quantiles import quantile_rows, tree_entries
 from leastnoise.releases.estimates.ratios import Ratios, centre
 from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
@@ -30,16 +33,16 @@ from leastnoise.releases.plan.statistic import RATIOS, Statistic
 
 
 def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[list[int]]]]:
-    """The entries that each statistic is computed from, group by group."""
+    """The entries that each statistic is computed from, number by number: one for each group, and
+    for each quantile of it."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
-    direct = {
-        block.view: b
-        for b, block in enumerate(made.blocks)
-        if not is_checks(block) and block.marginal is None
-    }
+    direct = _measured_by_themselves(made)
     asked = {block.view: block for block in made.groupings if not is_checks(block)}
     of_tables = numbers(made)
     for statistic in plan.statistics:
+        if statistic.kind == "quantile":
+            yield statistic, tree_entries(made, statistic)
+            continue
         view = statistic.group_by, statistic.condition, apart_of(statistic)
         block = asked[view]
         columns = []
@@ -50,6 +53,15 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
                 found = [place[b, group, answer] for group in range(len(block.groups))]
             columns.append(found)
         yield statistic, [list(entries) for entries in zip(*columns, strict=True)]
+
+
+def _measured_by_themselves(made: Mechanism) -> dict[Any, int]:
+    """The blocks that are no marginals of a table, by their views."""
+    return {
+        block.view: b
+        for b, block in enumerate(made.blocks)
+        if not is_checks(block) and block.marginal is None
+    }
 
 
 @lru_cache(maxsize=4)
@@ -66,6 +78,9 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedR
     measured, noisy = noisy, numbers(made).values(noisy)
     found: list[ReleasedRow] = []
     for statistic, used in entries_of(plan, made):
+        if statistic.kind == "quantile":
+            found += quantile_rows(statistic, used, made, measured)
+            continue
         values = [[noisy[i] for i in entries] for entries in used]
         if statistic.kind in RATIOS:
             found += _ratio_rows(statistic, used, values, ratios)

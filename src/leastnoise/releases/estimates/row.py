@@ -12,7 +12,7 @@ from leastnoise.text.numbers import ends, uncertain
 # The kinds of rows that are no statistics of the plan.
 CHECKS = ("other keys", "unreadable", "clipped", "left out")
 COUNTS = ("count", "persons", "distinct", "histogram", *CHECKS)
-TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
+TOO_FEW = "too few to say"  # what stands in the place of a ratio or quantile of hardly any values
 AT_LEAST = (
     "at least: each person is counted under one check, and upper adds the checks that may "
     "hide this one"
@@ -24,12 +24,13 @@ class ReleasedRow:
     """One released number. `noise_std` and `half_width` (95 %) are from noise alone, before any
     post-processing but "totals".
 
-    `value` is None for a mean or variance of too few values to say; its noise has no size then
-    (NaN). The rows of the checks are of kind "other keys" (with the columns of the grouping as
-    `group`) and "unreadable" and "clipped" (with the column) and "left out" (with the bound);
-    `check` says of what. Where `is_hidden`, `value` ± `half_width` is about the persons counted
-    under this check, and `lower` to `upper` about all whom its name fits: others of them may be
-    counted under another check.
+    `value` is None for a mean, variance or quantile of too few values to say; its noise has no size
+    then (NaN). A quantile is a place among noisy counts: the noise on it has no standard deviation
+    (NaN), and `half_width` is the longer way from it to an end of its interval. The rows of the
+    checks are of kind "other keys" (with the columns of the grouping as `group`) and "unreadable"
+    and "clipped" (with the column) and "left out" (with the bound); `check` says of what. Where
+    `is_hidden`, `value` ± `half_width` is about the persons counted under this check, and `lower`
+    to `upper` about all whom its name fits: others of them may be counted under another check.
     """
 
     statistic: str
@@ -61,6 +62,11 @@ class ReleasedRow:
         return self.number + self.half_width if self.interval is None else self.interval[1]
 
     @property
+    def has_ends(self) -> bool:
+        """Whether it is a place on a lattice, shown with the ends of its interval and not a ±."""
+        return self.kind == "quantile"
+
+    @property
     def is_count(self) -> bool:
         """Whether it is a number of rows or persons."""
         return self.kind in COUNTS
@@ -69,16 +75,22 @@ class ReleasedRow:
         """The value and its ±, for people: never narrower than they are, and nothing beside "too
         few to say".
 
-        Of a check that others may hide the ends of the interval in the place of the ±.
+        Of a quantile, and of a check that others may hide, the ends of the interval in the place of
+        the ±.
         """
         if self.value is None:
             return TOO_FEW, ""
+        if self.has_ends:
+            return f"{self.value:,.15g}", f"{self.lower:,.15g} to {self.upper:,.15g}"
         value, width = uncertain(self.value, self.half_width, whole=self.is_count)
         return value, ends(self.lower, self.upper, self.half_width) if self.is_hidden else width
 
     def in_words(self) -> str:
-        """The same as one text: 17.23 ± 0.52, or 180 to 390 of a check that others may hide."""
+        """The same as one text: 17.23 ± 0.52, or 180 to 390 of a check that others may hide, or
+        17, 16 to 19 of a quantile."""
         value, width = self.shown()
+        if self.has_ends:
+            return f"{value}, {width}" if width else value
         return width if self.is_hidden else " ± ".join(part for part in (value, width) if part)
 
     def as_dict(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 sensitivity   the answers of a plan, and by how much one person moves them, proved case by case
 spreads       how one person's rows are spread over the groups of a view, and the one view
+tree_levels   how many levels the trees of counts have that quantiles come from
 layout        which answers share a draw of noise
 search        which of these ways, and which scale, needs the least noise; what Gaussian noise needs
 bodies        kinds of noise for a cap on the attacker's advantage

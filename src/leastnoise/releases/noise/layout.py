@@ -476,6 +476,8 @@ def _cut(
     weights: Sequence[float],
 ) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
     """The entries of one class as draws of one size: how many see one person, and the draws."""
+    if not members:  # all of them have rows spread over them
+        return
     if name.startswith("joint"):
         yield 1, [tuple(members)]
         return
@@ -558,6 +560,7 @@ def _is_one_row(block: Block) -> bool:
 def _may_share(block: Block) -> bool:
     is_nested = any(key.within is not None for key in block.group_by)
     is_plain = block.where is None and not is_nested and not is_checks(block)
+    is_plain = is_plain and block.level is None
     return is_plain and _has_no_third_place(block)
 
 

@@ -160,7 +160,7 @@ def _published(asked: Sequence[Block]) -> dict[tuple[Answer, int], dict[Grouping
     when persons are replaced, that of a sum differs in groups and in total."""
     found: dict[tuple[Answer, int], dict[Grouping, float]] = {}
     for block in asked:
-        if is_checks(block):
+        if is_checks(block) or block.level is not None:
             continue
         each = zip(block.answers, block.sensitivities, block.weights, block.sigmas, strict=True)
         for answer, sensitivity, weight, sigma in each:

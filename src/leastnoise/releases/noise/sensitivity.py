@@ -10,6 +10,7 @@ rows of a *view*, the table after contribution bounding for one grouping. Row by
     sum       k, the value's place ⌊x/pitch + ½⌋
     centred   2k − (k_lower + k_upper), in half pitches, within ± W       W = k_upper − k_lower
     square    2·centred² − W², in eighths of a squared pitch, within ± W²
+    node      1 to the node of a tree, on one of its levels, that holds the value's place
     distinct  counts each value of a column once, whoever has it
 
 Centring makes ranges symmetric, which halves what a person who comes or goes can add; the mean and
@@ -124,6 +125,23 @@ those are not bounded. Where no more groups are touched than before (`other_is_f
 nothing if noise is drawn by group or for each answer: at most g draws see a change, and that of the
 other keys has fewer answers than those of a declared group. Else it is one of the *checks*.
 
+**Trees of counts.** The quantiles of a column come from a tree over the places of its lattice, of
+which every level is a block of its own: the rows of the view by group and node (`tables.
+count_trees`). All levels are of the same rows, those that the view of the grouping keeps; a row
+without a value is in no node. A row is in one node of each level, so on each level a person moves,
+with L = min(R, g·m) rows in the view,
+
+    add/remove   Σ|change| ≤ L      one node ≤ m      at most min(L, nodes·g) nodes
+    replace      Σ|change| ≤ 2L     one node ≤ m      twice as many, or all
+
+A node of one group has at most as many rows of a person as the group, m; replaced, a node moves by
+the difference of two numbers in [0, m]. With one row a person that is one node by 1, two where
+persons are replaced. On several levels at once these bounds hold together, so the levels are
+composed. Each node has noise of its own, which is judged for the most concentrated change, and
+where m > 1 must be log-concave for that (`one_view`). Nodes without rows, and those that only fill
+up the tree, have noise like all others. Trees have no cell of other keys: where no other statistic
+of the grouping has one, those are a check.
+
 **Checks** are what tells whether keys, numbers and bounds were meant as they are declared: how many
 persons
 
@@ -153,14 +171,18 @@ from typing import Literal
 
 from leastnoise.changes import Box, Changes, OneSided
 from leastnoise.errors import PlanError
-from leastnoise.releases.noise.one_view import Spread
+from leastnoise.releases.noise.one_view import CountChange, Spread
+from leastnoise.releases.noise.tree_levels import TreeAsked, chosen_trees
 from leastnoise.releases.plan.formula import Formula
 from leastnoise.releases.plan.keys import Key, groups, hidden_labels
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
+from leastnoise.releases.tables.count_trees import CountTree
 
 Checked = Literal["unreadable", "other keys", "clipped", "left out"]
-Measure = Literal["rows", "persons", "distinct", "present", "sum", "centred", "square", Checked]
+Measure = Literal[
+    "rows", "persons", "distinct", "present", "sum", "centred", "square", "node", Checked
+]
 # Counts each of something once, so that groups do not add up.
 COUNTED_ONCE = ("persons", "distinct")
 View = tuple[tuple[Key, ...], Formula | None]  # a grouping, and the condition on its rows
@@ -194,7 +216,7 @@ class Answer:
     @property
     def row_range(self) -> tuple[int, int]:
         """[a, b]: what one row adds."""
-        if self.measure in ("present", "distinct"):
+        if self.measure in ("present", "distinct", "node"):
             return 0, 1
         if self.values is None or self.measure in ("rows", "persons", *ONCE):
             return 1, 1
@@ -211,7 +233,7 @@ class Answer:
     @property
     def unit(self) -> Fraction:
         """The worth of 1 in the units of the column (squared for squares)."""
-        if self.values is None or self.measure in ("rows", "persons", "present", *ONCE):
+        if self.values is None or self.measure in ("rows", "persons", "present", "node", *ONCE):
             return Fraction(1)
         pitch = self.values.exact_pitch
         return {"sum": pitch, "centred": pitch / 2, "square": pitch**2 / 8}[self.measure]
@@ -233,6 +255,19 @@ class MeasuredMarginal:
     def labels(self, key: Key) -> tuple[str, ...]:
         """The labels of a column of the table, the hidden ones last."""
         return (*key.labels, *hidden_labels(key, self.hidden, self.within))
+
+
+@dataclass(frozen=True)
+class TreeLevel:
+    """That a block is a level, of 1 to L, of a tree over the places of a column, for each group."""
+
+    tree: CountTree
+    level: int
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the level has in one group."""
+        return self.tree.nodes(self.level)
 
 
 @dataclass(frozen=True)
@@ -264,6 +299,7 @@ class Block:
     # Of its residual, where the contrasts of its cells are measured in one joint draw, and not the
     # cells (`tables.residuals`).
     precision: float | None = None
+    level: TreeLevel | None = None  # its groups are then nodes of a tree in the declared groups
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -289,6 +325,9 @@ class Block:
 
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
+        if self.level is not None:
+            numbers = [str(node) for node in range(self.level.nodes)]
+            return [(*group, node) for group in groups(self.group_by) for node in numbers]
         if self.marginal is None:
             return groups(self.group_by)
         return list(product(*map(self.marginal.labels, self.group_by)))
@@ -392,8 +431,8 @@ def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
         return (_answer("persons", statistic),)
     if statistic.kind == "distinct":
         return (Answer("distinct", column=str(statistic.column), where=statistic.condition),)
-    if statistic.kind == "sum":
-        return (_answer("sum", statistic),)
+    if statistic.kind in ("sum", "quantile"):
+        return (_answer("sum" if statistic.kind == "sum" else "node", statistic),)
     number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
     squares = (_answer("square", statistic),) if statistic.kind == "variance" else ()
     return (_answer("centred", statistic), *squares, *number)
@@ -432,11 +471,7 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
 
     With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
     """
-    found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
-    for statistic in plan.statistics:
-        view = apart_of(statistic), (statistic.group_by, statistic.condition)
-        for answer in answers_for(statistic):
-            found.setdefault(view, {}).setdefault(answer, []).append(statistic)
+    found = _asked_by_view(plan)
     made = []
     counted_once: list[View] = []
     for (apart, (group_by, where)), asked in found.items():
@@ -449,7 +484,81 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
             counted_once += [] if is_told or not group_by else [(group_by, where)]
             block = replace(block, other=None, other_sensitivity=0)
         made.append(block)
-    return (*made, *checks_block(plan, list(dict.fromkeys(counted_once))))
+    levels = _tree_blocks(plan, made)
+    counted_once += [view for view in _groupings_of(levels) if ("", view) not in found]
+    return (*made, *levels, *checks_block(plan, list(dict.fromkeys(counted_once))))
+
+
+def _asked_by_view(plan: Plan) -> dict[tuple[str, View], dict[Answer, list[Statistic]]]:
+    """The statistics that each answer of each view serves, but for trees of counts."""
+    found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
+    for statistic in plan.statistics:
+        view = apart_of(statistic), (statistic.group_by, statistic.condition)
+        for answer in answers_for(statistic):
+            if answer.measure != "node":
+                found.setdefault(view, {}).setdefault(answer, []).append(statistic)
+    return found
+
+
+def _groupings_of(blocks: Sequence[Block]) -> list[View]:
+    return [(block.group_by, block.where) for block in blocks if block.group_by]
+
+
+def _tree_blocks(plan: Plan, others: Sequence[Block]) -> list[Block]:
+    """Every level of every tree of counts: one tree for each column, grouping and condition."""
+    asked: dict[tuple[tuple[Key, ...], Answer], list[Statistic]] = {}
+    for statistic in plan.statistics:
+        if statistic.kind == "quantile":
+            (answer,) = answers_for(statistic)
+            asked.setdefault((statistic.group_by, answer), []).append(statistic)
+    if not asked:
+        return []
+    limits = {one: contribution_bounds(plan, one[0], one[1].where) for one in asked}
+    wanted = []
+    for group_by, answer in asked:
+        limit = limits[group_by, answer]
+        change = _tree_change(plan, limit, len(groups(group_by)) * (answer.half_range + 1))
+        wanted.append(TreeAsked(answer.half_range + 1, change.total / change.largest))
+    paid = [block.touched * len(block.answers) for block in others]
+    trees = chosen_trees(wanted, paid, plan.epsilon, plan.delta)
+    return [
+        _tree_block(plan, TreeLevel(tree, level), *one, limits[one], statistics)
+        for tree, (one, statistics) in zip(trees, asked.items(), strict=True)
+        for level in range(1, tree.levels + 1)
+    ]
+
+
+def _tree_change(plan: Plan, limit: ContributionBounds, nodes: int) -> CountChange:
+    """What one person changes on one level of a tree with so many nodes in all groups: see the
+    docstring above."""
+    rows = min(limit.rows, limit.rows_in_group * limit.groups)
+    total = rows if plan.relation == "add/remove" else 2 * rows
+    touched = min(total, nodes)
+    largest = limit.rows_in_group
+    return CountChange(min(total, largest * touched), largest, touched)
+
+
+def _tree_block(
+    plan: Plan,
+    level: TreeLevel,
+    group_by: tuple[Key, ...],
+    answer: Answer,
+    limit: ContributionBounds,
+    statistics: Sequence[Statistic],
+) -> Block:
+    change = _tree_change(plan, limit, len(groups(group_by)) * level.nodes)
+    return Block(
+        group_by,
+        (answer,),
+        (change.largest,),
+        (max(statistic.weight for statistic in statistics),),
+        (None,),
+        change.touched,
+        ranges=(EITHER_WAY,),
+        spreads=(Spread(1, change),),
+        apart=f"level {level.level} of a tree of {answer.values}",
+        level=level,
+    )
 
 
 def turn(check: Answer) -> int:

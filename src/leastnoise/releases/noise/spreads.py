@@ -53,7 +53,9 @@ def with_spreads(plan: Plan, blocks: Sequence[Block]) -> tuple[Block, ...]:
     all groups where that is less than so many groups at their sensitivity."""
     if plan.person is None:
         return ()
-    return tuple(block if is_checks(block) else _with_own(plan, block) for block in blocks)
+    return tuple(
+        block if is_checks(block) or block.spreads else _with_own(plan, block) for block in blocks
+    )
 
 
 def _with_own(plan: Plan, block: Block) -> Block:
@@ -94,27 +96,31 @@ def rows_spread(plan: Plan, answer: Answer, rows: int, most: int, touched: int) 
 
 def view_keys(plan: Plan) -> tuple[Key, ...]:
     """The keys of its table: all that the plan declares."""
-    return tuple(dict.fromkeys(key for one in plan.statistics for key in one.group_by))
+    return tuple(dict.fromkeys(key for one in _of_the_view(plan) for key in one.group_by))
 
 
 def view_values(plan: Plan) -> tuple[Values, ...]:
     """The columns of numbers that rows of one person are told apart by."""
-    found = (one.values for one in plan.statistics)
+    found = (one.values for one in _of_the_view(plan))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def one_view(plan: Plan) -> OneView | None:
     """The bounds of the one view of a plan; None where groupings have views of their own."""
-    if plan.person is None or not all(map(_may_share_rows, plan.statistics)):
+    statistics = _of_the_view(plan)
+    if plan.person is None or not statistics or not all(map(_may_share_rows, statistics)):
         return None
-    groupings = dict.fromkeys(
-        one.group_by for one in plan.statistics if one.kind not in COUNTED_ONCE
-    )
+    groupings = dict.fromkeys(one.group_by for one in statistics if one.kind not in COUNTED_ONCE)
     limits = [contribution_bounds(plan, grouping) for grouping in groupings]
     rows = int(plan.rows_per_person or 1)
     if not serves_all(rows, [(limit.groups, limit.rows_in_group) for limit in limits]):
         return None
     return OneView(rows, rows, min(rows, int(plan.rows_per_group or rows)))
+
+
+def _of_the_view(plan: Plan) -> list[Statistic]:
+    """The statistics that one view may serve: trees of counts have views of their own."""
+    return [one for one in plan.statistics if one.kind != "quantile"]
 
 
 def _may_share_rows(statistic: Statistic) -> bool:

@@ -47,7 +47,7 @@ def tables(
         return []
     published: dict[Answer, dict[Grouping, float]] = {}
     for block in asked:
-        if not is_checks(block):
+        if not is_checks(block) and block.level is None:
             for answer, weight in zip(block.answers, block.weights, strict=True):
                 if answer.measure not in COUNTED_ONCE:
                     published.setdefault(answer, {})[block.group_by] = weight
@@ -93,7 +93,8 @@ def in_the_view(
     view, found = one_view(plan), dict(separate)
     for block in asked if view is not None else ():
         for answer, most in zip(block.answers, block.sensitivities, strict=True):
-            if view is not None and not is_checks(block) and answer.measure not in COUNTED_ONCE:
+            is_apart = is_checks(block) or answer.measure in (*COUNTED_ONCE, "node")
+            if view is not None and not is_apart:
                 key = (block.group_by, answer)
                 found[key] = separate[key] * (most / _of_total(plan, view, answer))
     return found
@@ -101,7 +102,7 @@ def in_the_view(
 
 def checks(plan: Plan, kept: Sequence[Block], not_told: Sequence[View]) -> list[Block]:
     """The block of the checks beside tables of the one view."""
-    views = [(block.group_by, block.where) for block in kept if block.group_by]
+    views = dict.fromkeys((block.group_by, block.where) for block in kept if block.group_by)
     bounded = left_out_of(plan, [((), None), *views])
     view = one_view(plan)
     if view is not None and view.rows_in_cell < view.rows:

@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, cast
 
 from leastnoise.errors import (
     InvalidParameterError,
     PlanError,
     one_of,
+    open_unit,
     plain_text,
     positive,
     positive_integer,
@@ -21,14 +23,15 @@ from leastnoise.releases.plan.formula import Formula, parsed, shortened, written
 from leastnoise.releases.plan.keys import Key, keys_of
 from leastnoise.releases.plan.source import MOST_TEXT, text
 
-Kind = Literal["count", "persons", "distinct", "sum", "mean", "variance", "histogram"]
-KINDS = ("count", "persons", "distinct", "sum", "mean", "variance", "histogram")
+Kind = Literal["count", "persons", "distinct", "sum", "mean", "variance", "histogram", "quantile"]
+KINDS = ("count", "persons", "distinct", "sum", "mean", "variance", "histogram", "quantile")
 RATIOS = ("mean", "variance")  # the kinds that are divided by a number of values
 # Of the value lattice: x/pitch + ½ is then exact to 1/4 in double arithmetic on every engine.
 LARGEST_INDEX = 2**50
 # The largest integer one row may contribute: it is a 64-bit integer in the engine.
 LARGEST_CELL = 2**62
 MOST_GROUPS = 100_000
+MOST_QUANTILES = 999
 # Kinds that are one person's value, and the quantile that serves in their place.
 _EXTREMES = {"min": 0.05, "minimum": 0.05, "max": 0.95, "maximum": 0.95}
 _NUMBERS = {
@@ -80,9 +83,11 @@ class Statistic:
     Attributes:
         kind: What is computed: "count" (rows), "persons", "distinct" (different values of a column
             of text, whole numbers, truth values or days), "sum", "mean", "variance" (of the values
-            themselves, divided by their number) or "histogram" (counts by `group_by`).
+            themselves, divided by their number), "histogram" (counts by `group_by`) or "quantile";
+            "median" stands for the quantile at 0.5.
         name: What it is called in the release; by default its kind, column and grouping in words.
-        column: The column of numbers of a sum, mean or variance, or whose values are counted.
+        column: The column of numbers of a sum, mean, variance or quantile, or whose values are
+            counted.
         lower: The smallest value that counts as itself, in units of the column; less counts as it.
         upper: The largest value that counts as itself, in the units of the column.
         pitch: What values are rounded to, in the units of the column: the step of a public lattice.
@@ -100,6 +105,8 @@ class Statistic:
             that is a matter of the noise alone; without one the budget decides.
         where: Which rows it is about, as a formula such as "age >= 65 and ward in ('A', 'B')";
             without one all. Of a person with many rows those that it is about are bounded.
+        at: Which quantiles, rising numbers in (0, 1): that at 0.9 is the least value, on the
+            lattice, up to which nine tenths of the values are.
 
     Raises:
         PlanError: something that privacy needs is not declared, or cannot be used.
@@ -124,8 +131,11 @@ class Statistic:
     weight: float = 1.0
     sigma: float | None = None
     where: str = ""
+    at: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.kind == "median":  # type: ignore[comparison-overlap]
+            self._check_median()
         if self.kind in _EXTREMES:
             raise PlanError(
                 f"A {self.kind} is the value of one person, which no noise can hide: ask for kind "
@@ -137,6 +147,7 @@ class Statistic:
             tree = parsed(self.where, f"where of {self.name or self.kind!r}")
             object.__setattr__(self, "where", written(tree))
         object.__setattr__(self, "group_by", keys_of(self.group_by, self.kind))
+        self._check_at()
         if not self.name:
             object.__setattr__(self, "name", self._usual_name())
         self._check_groups()
@@ -148,18 +159,40 @@ class Statistic:
         else:
             self._check_numbers()
         self._check_number_of_values()
-        has_own_noise = self.kind not in RATIOS or self.is_shifted_sum
+        has_own_noise = self.kind not in (*RATIOS, "quantile") or self.is_shifted_sum
         if self.sigma is not None and not has_own_noise:
             raise PlanError(
                 f"{self.name!r} has no noise of its own alone: declare a weight instead of sigma, "
                 "or public_n."
             )
 
+    def _check_median(self) -> None:
+        if self.at:
+            raise PlanError('A median is the quantile at 0.5: leave at out, or declare "quantile".')
+        object.__setattr__(self, "kind", "quantile")
+        object.__setattr__(self, "at", (0.5,))
+
+    def _check_at(self) -> None:
+        if self.kind != "quantile":
+            if self.at:
+                raise PlanError(f"A {self.kind} has no use for at: it is for quantiles.")
+            return
+        listed = self.at if isinstance(self.at, (list, tuple)) else (self.at,)
+        at = tuple(open_unit("at", one) for one in listed)
+        if not at or len(at) > MOST_QUANTILES or any(a >= b for a, b in pairwise(at)):
+            expected = f"to be up to {MOST_QUANTILES} rising numbers in (0, 1), such as [0.25, 0.5]"
+            raise InvalidParameterError("at", list(at), expected)
+        object.__setattr__(self, "at", at)
+
     def _usual_name(self) -> str:
         by = ", ".join(key.column for key in self.group_by)
-        about = f"{self.kind} of {self.column}" if self.column else self.kind
-        if self.kind == "distinct":
-            about = f"distinct values of {self.column}"
+        what: str = self.kind
+        if self.kind == "quantile":
+            alone = "median" if self.at == (0.5,) else f"quantile {self.at[0]:g}"
+            what = "quantiles" if len(self.at) > 1 else alone
+        elif self.kind == "distinct":
+            what = "distinct values"
+        about = f"{what} of {self.column}" if self.column else what
         grouped = f"{about} by {by}" if by else about
         return shortened(f"{grouped} where {self.where}") if self.where else grouped
 
@@ -220,6 +253,13 @@ class Statistic:
         if not places > 0:
             expected = f"to put {lower!r} and {upper!r} at different places; take a smaller pitch"
             raise InvalidParameterError("pitch", pitch, expected)
+        groups = math.prod(len(key.labels) for key in self.group_by)
+        if self.kind == "quantile" and (places + 1) * groups > MOST_GROUPS:
+            expected = (
+                f"to be larger: {self.name!r} counts the values at each place of the lattice in "
+                f"each group, {(places + 1) * groups:,} counts, and may have {MOST_GROUPS:,}"
+            )
+            raise InvalidParameterError("pitch", pitch, expected)
         if self.kind == "variance" and places**2 > LARGEST_CELL:
             expected = f"to be larger: the squares of {self.name!r} would not fit 64-bit integers"
             raise InvalidParameterError("pitch", pitch, expected)
@@ -251,8 +291,19 @@ class Statistic:
         return self.kind == "mean" and self.public_n is not None
 
     @property
+    def parts(self) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """What is released for each group, as keys: the quantiles of several, or one thing."""
+        if len(self.at) < 2:
+            return ((),)
+        taken = {column for key in self.group_by for column in key.path_columns}
+        name = "quantile"
+        while name in taken:
+            name += " at"
+        return tuple(((name, f"{q:g}"),) for q in self.at)
+
+    @property
     def values(self) -> Values | None:
-        """The column on its lattice, for sums, means and variances."""
+        """The column on its lattice, for sums, means, variances and quantiles."""
         if self.column is None or self.kind == "distinct":
             return None
         declared = (self.lower, self.upper, self.pitch)
@@ -267,6 +318,9 @@ class Statistic:
             del plain["expected_n"]
         if not self.where:
             del plain["where"]
+        plain["at"] = list(self.at)
+        if not self.at:
+            del plain["at"]
         return {**plain, "group_by": [key.describe() for key in self.group_by]}
 
 

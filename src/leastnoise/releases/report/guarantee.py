@@ -306,6 +306,8 @@ def named_entry(made: Mechanism, entry: int) -> dict[str, str]:
 
 def _group_title(block: Block, group: int) -> str:
     """A group of a block for people; of a table that has hidden keys, with those."""
+    if block.level is not None:
+        return ", ".join(block.groups[group])
     if block.marginal is None:
         return group_titles(block.group_by)[group]
     return _titles_of_table(block.group_by, block.marginal)[group]

@@ -255,7 +255,8 @@ def _table(release: ReleaseRecord) -> str:
     )
     return f"""<table><caption>± is the half-width of a 95 % interval from noise alone: \
 it does not cover sampling, missing answers
-or clipping. Drawn on the right: means between their declared bounds, other numbers from zero.\
+or clipping. Drawn on the right: means and quantiles between their declared bounds, other numbers
+from zero.\
 </caption>
 <thead><tr><th scope="col">Statistic</th><th scope="col" class="n">Value</th>\
 <th scope="col" class="n">95 % interval</th>
@@ -278,6 +279,8 @@ def _numbers(row: ReleasedRow) -> str:
     value, width = row.shown()
     if not width:
         return f'<td class="n few" colspan="2">{value}</td><td class="n std"></td>'
+    if row.has_ends:
+        return f'{_n(value)}{_n(width)}<td class="n std">–</td>'
     return f'{_n(value)}{_n(f"± {width}")}<td class="n std">{above(row.noise_std, 3)}</td>'
 
 
@@ -365,8 +368,8 @@ def card(release: ReleaseRecord) -> str:
 
 
 def scales(release: ReleaseRecord) -> dict[str, tuple[float, float]]:
-    """A mean between its declared bounds, anything else from zero; wider where an interval reaches
-    beyond. Nothing but the plan and the published numbers decides it."""
+    """A mean or quantile between its declared bounds, anything else from zero; wider where an
+    interval reaches beyond. Nothing but the plan and the published numbers decides it."""
     starts = {statistic.name: _start(statistic) for statistic in release.plan.statistics}
     found: dict[str, tuple[float, float]] = {}
     for row in release.rows:
@@ -381,6 +384,7 @@ def scales(release: ReleaseRecord) -> dict[str, tuple[float, float]]:
 
 
 def _start(statistic: Statistic) -> tuple[float, float]:
-    if statistic.kind != "mean" or statistic.lower is None or statistic.upper is None:
+    is_within = statistic.kind in ("mean", "quantile")
+    if not is_within or statistic.lower is None or statistic.upper is None:
         return 0.0, 0.0
     return statistic.lower, statistic.upper
