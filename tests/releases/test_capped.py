@@ -16,7 +16,7 @@ from leastnoise.changes import BOX, OneSided
 from leastnoise.errors import AccountingError
 from leastnoise.releases.noise import mechanism as made_by
 from leastnoise.releases.noise import search
-from leastnoise.releases.noise.bodies import bent_kinds, kinds
+from leastnoise.releases.noise.bodies import flat_kinds, kinds
 from leastnoise.releases.noise.layout import LawSpec
 from leastnoise.releases.noise.mechanism import mechanism
 from leastnoise.releases.noise.search import composed_advantage, solve
@@ -96,10 +96,10 @@ def test_between_the_sphere_and_normal_noise_the_sphere_is_bent(monkeypatch):
     assert found.laws[0].origin == "bent sphere"
     assert composed_advantage(found.laws) <= 0.12
     assert found.epsilon <= 1.0
-    monkeypatch.setattr(search, "bent_kinds", lambda specs: iter(()))
+    monkeypatch.setattr(search, "flat_kinds", lambda specs: iter(()))
     assert found.scale < 0.96 * solve([spec], 1.0, 1e-6, 0.12).scale
-    assert not list(bent_kinds([replace(spec, uses=2)]))  # composed they would take seconds
-    assert not list(bent_kinds([replace(spec, changes=OneSided())]))
+    assert not list(flat_kinds([replace(spec, uses=2)]))  # composed they would take seconds
+    assert not list(flat_kinds([replace(spec, changes=OneSided())]))
 
 
 def test_a_design_beyond_its_limits_is_not_taken(monkeypatch):
