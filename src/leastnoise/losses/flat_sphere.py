@@ -44,6 +44,7 @@ _CLOSE = 1e-9  # of δ: panels that leave more open are halved
 _HALVINGS = 12
 _SLIVER = 1e-10  # of R₀: so near to it, where nothing is analytic, the share is between 0 and 1
 _FAINT = 92.0  # e^−92 = 1e-40: the probability of radii beyond the panels
+_FAINTEST = 1e-290  # F below this may have lost its digits to the range of floats
 _ROUNDING = 1e-12  # relative error of the incomplete functions, by whose own tests it is less
 _TABLE = 600  # nodes of a table, above 0
 _SAFE = 1e-9  # relative allowance for the masses of a table, second differences of its profile
@@ -107,7 +108,7 @@ class FlatSphereLoss(ClosedForm):
         for left in range(_HALVINGS, -1, -1):
             found, rough, gap = self._on_panels(epsilon[place], low, high)
             total = value + np.bincount(place, found, epsilon.size)
-            is_open = (gap > _CLOSE * total[place] / 8.0) & (left > 0) & (gap > SMALLEST)
+            is_open = (gap > _CLOSE * total[place] / 8.0) & (left > 0) & (gap > _FAINTEST)
             kept = ~is_open
             value += np.bincount(place[kept], found[kept], epsilon.size)
             size += np.bincount(place[kept], rough[kept], epsilon.size)
@@ -119,7 +120,7 @@ class FlatSphereLoss(ClosedForm):
             place = np.repeat(place[is_open], 2)
             low, high = (np.column_stack(pair).ravel() for pair in ((low, middle), (middle, high)))
         rounding = _ROUNDING * (1.0 + 1e-3 * self.dimension) + ULP * self._exponents
-        slack = (value + size) * rounding + SMALLEST
+        slack = (value + size) * rounding + _FAINTEST
         if upper:
             return np.asarray(value + error + slack + self._beyond, dtype=np.float64)
         return np.asarray(np.maximum(value - error - slack, 0.0), dtype=np.float64)
@@ -205,11 +206,15 @@ class FlatSphereLoss(ClosedForm):
         near = (t - e) / t  # what is left to −1, whose digits count
         own = _share(d, near * (1.0 + 0.5 * (t + e) / radius))
         other = _share(d, near * (1.0 - 0.5 * (t + e) / (radius + e)))
-        other = other * np.exp(d * np.log1p(e / radius))
+        with np.errstate(divide="ignore"):
+            log_other = np.log(other) + d * np.log1p(e / radius)
+        is_lost = other < _FAINTEST  # below the range of floats, and then multiplied
+        other = np.minimum(np.exp(np.minimum(log_other, 0.0)), own)  # the share is not negative
         weight = half * _WEIGHTS * np.exp(self._log_density(radius))
-        value = np.sum(weight * np.maximum(own - other, 0.0), axis=1)
+        value = np.sum(weight * (own - other), axis=1)
         rough = np.sum(weight * (own + other), axis=1)
-        return value, rough, self._error(epsilon, low, high)
+        lost = np.sum(np.where(is_lost, weight * own, 0.0), axis=1)
+        return value, rough, self._error(epsilon, low, high) + lost
 
     def _error(self, epsilon: Floats, low: Floats, high: Floats) -> Floats:
         """The proven bound on the error of the rule on each panel."""
@@ -226,12 +231,11 @@ class FlatSphereLoss(ClosedForm):
             own = _largest_share(d, left, right, height, k, -epsilon / t, 1.0)
             moved = left + epsilon, right + epsilon
             other = _largest_share(d, *moved, height, k, -epsilon / t, -1.0)
-            both = own + other * np.exp(d * np.log1p(epsilon / left))
+            log_both = np.logaddexp(np.log(own), np.log(other) + d * np.log1p(epsilon / left))
             log_m = 0.5 * d * np.log(right**2 + height**2) - left - self._log_total
             rule = math.log(64.0 / 15.0) - 2.0 * (_NODES.size - 1) * tau
             rule -= math.log(-math.expm1(-2.0 * tau))
-            with np.errstate(divide="ignore"):
-                log_error = np.log(half) + np.log(both) + log_m + rule
+            log_error = np.log(half) + log_both + log_m + rule
             error = np.exp(np.minimum(log_error, 700.0)) * (1.0 + 1e-6)
             best = np.where(is_free, np.minimum(best, error), best)
         return best
@@ -287,7 +291,8 @@ def _largest_share(
     width = 1.0 - nearest**2 + sideways**2 + 2.0 * farthest * sideways
     log_total = special.betaln(0.5 * (dimension + 1.0), 0.5)
     density = np.exp(0.5 * (dimension - 1.0) * np.log(np.maximum(width, SMALLEST)) - log_total)
-    return np.asarray(_share(dimension, 1.0 + ends[1]) + sideways * density, dtype=np.float64)
+    largest = _share(dimension, 1.0 + ends[1]) + sideways * density
+    return np.asarray(largest + _FAINTEST, dtype=np.float64)
 
 
 @lru_cache(maxsize=256)

@@ -404,7 +404,7 @@ def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: flo
     limits = epsilon, delta, cap
     for kind in kinds(specs):
         found = _less_noise(found, _of_kind(kind, specs, limits, found))
-    for kind in flat_kinds(specs, cap):
+    for kind in flat_kinds(specs, limits):
         found = _less_noise(found, _of_kind(kind, specs, limits, found))
     if found is None:
         raise DesignError(
