@@ -1180,6 +1180,10 @@ MUTANTS: list[Mutant] = [
             "off[is_smooth] = 0.0 * self.width",
             "chords are taken for the curve",
         ),
+    ),
+    *_in(
+        "losses/table.py",
+        "laws/test_bent_sphere.py",
         (
             "infinite=float(value[-1]),",
             "infinite=0.0,",
@@ -1198,6 +1202,49 @@ MUTANTS: list[Mutant] = [
             "(1.0 + math.sqrt(d)) * 2.0**-43 / length + 2.0**-44",
             "(1.0 + math.sqrt(d)) * 2.0**-83 / length + 2.0**-84",
             "floating point decides roundings it cannot know",
+        ),
+    ),
+    *_in(
+        "losses/flat_sphere.py",
+        "laws/test_flat_sphere.py",
+        (
+            "error += np.bincount(place[kept], gap[kept], epsilon.size)",
+            "error += 0.0",
+            "what the rule of a panel leaves open is not charged",
+        ),
+        (
+            "near = (t - e) / t",
+            "near = (t - e) / (t + e)",
+            "the plane of two balls is somewhere else",
+        ),
+        (
+            "singular = 0.5 * (self.distance - epsilon)\n        first",
+            "singular = 0.25 * (self.distance - epsilon)\n        first",
+            "balls that do not meet are said to have something in common",
+        ),
+    ),
+    *_in(
+        "sampling/flat_sphere.py",
+        "laws/test_flat_sphere.py",
+        (
+            "return [one * p ** (dimension - k) * q**k for k",
+            "return [one * p ** (dimension - k) for k",
+            "the terms of the radius have other proportions than are judged",
+        ),
+        (
+            "is_added = np.arange(d + 1) <= order[:, None]",
+            "is_added = np.arange(d + 1) < order[:, None]",
+            "one exponential is missing from the radius",
+        ),
+        (
+            "(1.0 + math.sqrt(d)) * 2.0**-43 / length + 2.0**-45",
+            "(1.0 + math.sqrt(d)) * 2.0**-83 / length + 2.0**-85",
+            "floating point decides roundings it cannot know",
+        ),
+        (
+            "while word in limits:",
+            "while False:",
+            "a term is chosen by fewer bits than decide it",
         ),
     ),
     *_in(

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from leastnoise import design, frontier
 from leastnoise.artefact.exact import as_drawn
+from leastnoise.laws.base import Noise
+from leastnoise.laws.flat_sphere import FlatSphereNoise
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.sampling import InsecureSeededEntropy, draw
 
@@ -23,6 +26,8 @@ TEN |= {0.1403: "9.612", 0.12: "≈ 10.5", 0.1: "≈ 12.2", 0.0943: "13.360, ≈
 ONE = {0.452: "1.385", 0.4: "1.404", 0.3: "1.499", 0.2: "1.809", 0.15: "2.197", 0.12: "2.621"}
 ONE |= {0.094: "3.237"}
 DRAWS, CHUNK = 1_000_000, 100_000
+
+Height = Callable[[np.ndarray], np.ndarray]
 
 
 def print_frontier(answers: int, known: dict[float, str]) -> None:
@@ -43,8 +48,8 @@ def print_frontier(answers: int, known: dict[float, str]) -> None:
     print()
 
 
-def gained(law: LatticeNoise, seed: int) -> float:
-    """What the likelihood-ratio test of the corner shift gains over guessing."""
+def of_shells(law: LatticeNoise) -> Height:
+    """The density of a law of shells, but for a factor."""
     most = law.shell_masses.size + 2 * round(1.0 / law.step)
     density = np.append(np.asarray(law.pmf(np.arange(most)), dtype=np.float64), 0.0)
 
@@ -52,6 +57,20 @@ def gained(law: LatticeNoise, seed: int) -> float:
         shell = np.max(np.floor(np.abs(place) / law.step + 0.5), axis=-1).astype(int)
         return density[np.minimum(shell, most)]
 
+    return height
+
+
+def of_flat_sphere(law: FlatSphereNoise) -> Height:
+    """Something that grows with the density."""
+
+    def height(place: np.ndarray) -> np.ndarray:
+        return -np.maximum(np.sqrt(np.sum(place**2, axis=-1)), law.core * law.scale)
+
+    return height
+
+
+def gained(law: Noise, height: Height, seed: int) -> float:
+    """What the likelihood-ratio test of the corner shift gains over guessing."""
     found = 0.0
     for part in range(DRAWS // CHUNK):
         noise = draw(law, CHUNK, entropy=InsecureSeededEntropy(seed + part)).floats()
@@ -62,18 +81,24 @@ def gained(law: LatticeNoise, seed: int) -> float:
 
 
 def print_attacks() -> None:
-    """Capped joint laws of our own, attacked."""
+    """Capped joint laws, attacked."""
     print(f"the likelihood-ratio test, {DRAWS:,} draws with and without the person")
-    for answers, delta, cap in ((1, 1e-6, 0.2), (2, 1e-2, 0.4), (3, 1e-2, 0.42)):
+    attacked = ((1, 1e-6, 0.2), (2, 1e-2, 0.4), (3, 1e-2, 0.42), (3, 1e-6, 0.1), (10, 1e-6, 0.12))
+    for answers, delta, cap in attacked:
         best = design(epsilon=1.0, delta=delta, batch=answers, advantage=cap)
         law = as_drawn(best.noise, delta=delta)
-        if not isinstance(law, LatticeNoise) or not best.is_joint:
-            print(f"  {answers} answer(s): {best.origin} noise is no law of shells")
+        if isinstance(law, FlatSphereNoise):
+            height = of_flat_sphere(law)
+        elif isinstance(law, LatticeNoise) and best.is_joint:
+            height = of_shells(law)
+        else:
+            print(f"  {answers} answer(s): {best.origin} noise is not attacked here")
             continue
         error = math.sqrt(0.5 / DRAWS)
         print(
-            f"  {answers} answer(s), cap {cap}: certified {best.constraints[1].certified:.5f}, "
-            f"gained {gained(law, 100 * answers):.5f} ± {2.0 * error:.5f}"
+            f"  {answers} answer(s), cap {cap}, {best.origin}: certified "
+            f"{best.constraints[1].certified:.5f}, gained {gained(law, height, 100 * answers):.5f} "
+            f"± {2.0 * error:.5f}"
         )
 
 

@@ -23,6 +23,7 @@ from leastnoise.laws.base import LAWS
 from leastnoise.laws.bent_sphere import BentSphereNoise, bent_sphere
 from leastnoise.laws.cut_cube import CutCubeNoise
 from leastnoise.laws.exponential import count_law, range_law, touched_law
+from leastnoise.laws.flat_sphere import FlatSphereNoise, flat_sphere
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.part_of_sphere import PartOfSphereNoise, part_of_sphere
 
@@ -44,6 +45,7 @@ EXAMPLES = {
     ],
     "lifted": [LiftedNoise(cube(8.0, 4))],
     "bent sphere": [BentSphereNoise(1.5, 8, 5), bent_sphere(8.0, 2, 3)],
+    "flat sphere": [FlatSphereNoise(1.5, 8.0, 5), flat_sphere(8.0, 2, 0.25)],
     "part of sphere": [PartOfSphereNoise(1.5, 20, 5), part_of_sphere(8.0, 2, 2)],
     "norm": [
         range_law(3.0, 4),

@@ -4,8 +4,8 @@ One (ε, δ) leaves open what the rest of the privacy curve does, and the law of
 uses that up: ten answers at ε = 1, δ = 1e-6 get cube noise of σ = 6.63, with which an attacker's
 advantage is 0.39, where Gaussian noise of σ = 13.36 leaves 0.094. A cap on the advantage, or any
 other point of the curve, is one constraint more, and which law is best then depends on it. The body
-is the lever: the cube, blocks of answers with a draw each, the sphere, the sphere bent towards
-normal noise (`laws.bent_sphere`; where batches are composed, for which its table takes seconds, a
+is the lever: the cube, blocks of answers with a draw each, the sphere, the sphere with a flat core
+(`laws.flat_sphere`) or bent towards normal noise (`laws.bent_sphere`; where batches are composed a
 part of a larger sphere, `laws.part_of_sphere`), and normal noise, which is best for its own whole
 curve (docs/mathematics.md#the-gaussian-is-best-for-its-own-curve).
 
@@ -48,6 +48,7 @@ from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Noise
 from leastnoise.laws.bent_sphere import bent_sphere
 from leastnoise.laws.classic import generalized_gaussian
+from leastnoise.laws.flat_sphere import CORES, flat_sphere
 from leastnoise.laws.part_of_sphere import part_of_sphere
 from leastnoise.solver import linear
 from leastnoise.solver.point import meet_constraints, spread
@@ -55,6 +56,7 @@ from leastnoise.text.numbers import above
 
 BLOCKS = "blocks"
 PART_OF_SPHERE = "part of a sphere"
+FLAT_SPHERE = "flat sphere"
 BENT_SPHERE = "bent sphere"
 GENERALISED = "generalised Gaussian"
 _SLOW = ("Cactus",)  # known laws that take a program each and were never the best under a cap
@@ -62,6 +64,8 @@ _CLOSE = 1e-4  # of the worst limit, to which sigma is found
 _ROUNDS = 6  # of the linear program: lattice and window follow sigma, limits follow the judge
 _NEAR = 0.1  # of a sigma: the lattice of one serves the other
 _KEPT = 1e-5  # of each limit, kept for the integer weights that a law is drawn with
+_MOST_CORE = 16.0  # scales an answer: there nearly all of the noise is in the flat core
+_CORES_FIRST = 20  # cores that say where the best one is, each a quarter larger than the last
 _MOST_HIDDEN = 40  # times the answers: there the part of a sphere is normal noise to a per cent
 _NO_CHANCE = 1.05  # a law this far from the limits is not overtaken by the one that is optimised
 _FEW_EXPONENTS = (1.0, 1.5, 2.0)  # that say whether noise on each answer comes near the limits
@@ -108,6 +112,7 @@ def within(request: Request, limits: Sequence[Limit]) -> tuple[float, FoundLaw]:
     for kind in _kinds(request):
         search.try_kind(*kind)
     search.try_our_own()
+    search.try_flat_spheres()
     search.try_bent_spheres()
     search.try_parts_of_spheres()
     search.try_exponents()
@@ -237,6 +242,25 @@ class _CappedSearch:
                 return
             for place in new:
                 needed[place] = self.try_kind(*member(place))
+
+    def try_flat_spheres(self) -> None:
+        """e^(−max(‖x‖/b − c, 0)): spheres with cores of all sizes, for one release."""
+        request = self.request
+        d, s = request.batch, request.sensitivity
+        if not _has_round_laws(request) or request.compositions > 1:
+            return
+
+        def member(log_core: float) -> Made:
+            core = round(CORES * math.exp(log_core)) / CORES
+
+            def make(sigma: float, _: FoundLaw | None) -> FoundLaw:
+                law = flat_sphere(sigma, d, core, sensitivity=s, step=request.step)
+                return FoundLaw(FLAT_SPHERE, law, 1, math.nan)
+
+            return FLAT_SPHERE, make
+
+        first = np.linspace(math.log(0.2 * d), math.log(_MOST_CORE * d), _CORES_FIRST).tolist()
+        self._try_family(member, first, 1.0 / CORES / d)
 
     def try_bent_spheres(self) -> None:
         """e^(−(‖x‖/b)^a): from the sphere to normal noise, for one release."""

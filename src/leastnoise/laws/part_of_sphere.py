@@ -36,6 +36,8 @@ from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
 from leastnoise.laws.base import Domain, Noise, answers_of_a_draw
+from leastnoise.laws.bent_sphere import BentSphereNoise
+from leastnoise.laws.flat_sphere import FlatSphereNoise
 from leastnoise.laws.sphere import BallNoise
 from leastnoise.laws.whole import check_joint
 from leastnoise.losses.base import Loss, unproven_below
@@ -185,4 +187,5 @@ def part_of_sphere(
 def is_spherical(noise: Noise) -> bool:
     """Whether a joint law on the real line is the same in every direction: a linear form c of its
     answers has then the law of one answer, times ‖c‖₂."""
-    return isinstance(noise, (BallNoise, PartOfSphereNoise)) and noise.domain == "real"
+    round_laws = (BallNoise, BentSphereNoise, FlatSphereNoise, PartOfSphereNoise)
+    return isinstance(noise, round_laws) and noise.domain == "real"

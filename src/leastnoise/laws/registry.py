@@ -7,6 +7,7 @@ from leastnoise.laws.base import BODIES, LAWS
 from leastnoise.laws.bent_sphere import BentSphereNoise
 from leastnoise.laws.correlated import CorrelatedNoise
 from leastnoise.laws.cut_cube import CutCubeNoise
+from leastnoise.laws.flat_sphere import FlatSphereNoise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
@@ -20,6 +21,7 @@ _JOINT = (
     BentSphereNoise,
     CorrelatedNoise,
     CutCubeNoise,
+    FlatSphereNoise,
     LiftedNoise,
     NormNoise,
     PartOfSphereNoise,
@@ -31,6 +33,7 @@ BODIES |= {
     "bent sphere": BentSphereNoise,
     "correlated": CorrelatedNoise,
     "cut cube": CutCubeNoise,
+    "flat sphere": FlatSphereNoise,
     "lifted": LiftedNoise,
     "part of sphere": PartOfSphereNoise,
     "range": NormNoise,

@@ -39,7 +39,7 @@ from leastnoise.errors import AccountingError
 from leastnoise.lattice.shells import Floats
 from leastnoise.losses.base import ClosedForm
 from leastnoise.losses.rounding import SMALLEST, ULP
-from leastnoise.losses.table import TableLoss, convex_below
+from leastnoise.losses.table import TableLoss, table_above
 
 _CELLS = 1500  # of the usual radii, before any is cut
 _RARE_CELLS = 150  # of the rest on either side
@@ -398,25 +398,7 @@ def _table(loss: BentSphereLoss) -> TableLoss:
     top = _last_node(loss)
     epsilon = np.linspace(0.0, top, _NODES + 1)
     found = [loss.delta(float(one), upper=True, left_open=_OPEN_IN_TABLE) for one in epsilon]
-    bound = np.minimum.accumulate(np.array(found) * (1.0 + _SAFE))
-    corners, slopes = convex_below(np.exp(epsilon), bound)
-    level, value = epsilon[corners], bound[corners]
-    q = np.diff(np.append(slopes, 0.0))  # the Q-mass of every node but 0
-    beyond = float(np.sum(q))
-    at_zero = 1.0 - float(value[0]) - 2.0 * beyond
-    if not (at_zero >= 0.0 and np.all(q >= 0.0)):
-        raise AccountingError("The table of a bent sphere's loss is not one; judge one release.")
-    held = q > 0.0
-    level, log_q = level[1:][held], np.log(q[held])
-    with np.errstate(divide="ignore"):
-        middle = np.log([at_zero])
-    return TableLoss(
-        np.concatenate([-level[::-1], [0.0], level]),
-        np.concatenate([log_q[::-1], middle, log_q + level]),
-        infinite=float(value[-1]),
-        raised=2.0,  # nothing is known from below
-        mass_error=_SAFE,
-    )
+    return table_above(epsilon, np.array(found), _SAFE)
 
 
 def _last_node(loss: BentSphereLoss) -> float:

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leastnoise.errors import AccountingError
 from leastnoise.lattice.shells import Floats
 from leastnoise.losses.divergence import DIVERGENCE_ROUNDING, listed_divergence
 from leastnoise.losses.rounding import (
@@ -328,3 +329,29 @@ def convex_below(x: Floats, y: Floats) -> tuple[NDArray[np.int64], Floats]:
         held.append(i)
     points = np.array(held, dtype=np.int64)
     return points, np.diff(y[points]) / np.diff(x[points])
+
+
+def table_above(epsilon: Floats, bound: Floats, allowance: float) -> TableLoss:
+    """The losses whose profile is the largest convex function, in e^ε, that is nowhere above these
+    bounds on δ at 0 = ε_0 < ε_1 < …: it is above the profile of any symmetric pair that has the
+    bounds, and beyond the last ε what the bound is there counts as infinite loss. `allowance` is
+    relative, for the masses, which are second differences of the bounds; of a loss that is above
+    another nothing is known from below."""
+    bound = np.minimum.accumulate(bound * (1.0 + allowance))
+    corners, slopes = convex_below(np.exp(epsilon), bound)
+    level, value = epsilon[corners], bound[corners]
+    q = np.diff(np.append(slopes, 0.0))  # the Q-mass of every node but 0
+    at_zero = 1.0 - float(value[0]) - 2.0 * float(np.sum(q))
+    if not (at_zero >= 0.0 and np.all(q >= 0.0)):
+        raise AccountingError("The bounds on the profile of a loss are those of none.")
+    held = q > 0.0
+    level, log_q = level[1:][held], np.log(q[held])
+    with np.errstate(divide="ignore"):
+        middle = np.log([at_zero])
+    return TableLoss(
+        np.concatenate([-level[::-1], [0.0], level]),
+        np.concatenate([log_q[::-1], middle, log_q + level]),
+        infinite=float(value[-1]),
+        raised=2.0,
+        mass_error=allowance,
+    )

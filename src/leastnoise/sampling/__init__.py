@@ -7,6 +7,7 @@ norm      how laws of other integer norms are drawn: range_points and capped_poi
 sphere    how the ball-shaped law is drawn, which is continuous and rounded exactly
 cut_cube  how the law between cube and sphere is drawn, rounded exactly too
 bent_sphere  how the law between sphere and normal noise is drawn, rounded exactly too
+flat_sphere  how the sphere with a flat core is drawn, rounded exactly too
 weights   from shell masses to the integer weights that are judged, saved and drawn
 alias     exact integer tables: alias method, first face of a point of a shell
 entropy   the operating system, or an insecure seed for tests

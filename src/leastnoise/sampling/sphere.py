@@ -239,6 +239,18 @@ def approximate_parts(
     layout: VectorUniforms, drawn: Words
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The normal vector and χ² of each row of words, and whether no U is too near 0 or 1."""
+    normal, logs, angle, within = approximate_uniforms(layout, drawn)
+    chi2 = 2.0 * logs[:, : layout.factors].sum(axis=1)
+    if layout.extra:
+        chi2 += 2.0 * logs[:, -1] * np.cos(angle[:, -1]) ** 2
+    return normal, chi2, within
+
+
+def approximate_uniforms(
+    layout: VectorUniforms, drawn: Words
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    """The normal vector of each row of words, −ln U of its further uniforms, its angles, and
+    whether no U is too near 0 or 1."""
     count, d = drawn.shape[0], layout.dimension
     high, low = drawn[:, : layout.radii], drawn[:, layout.radii : 2 * layout.radii]
     lower_half = high >> np.uint64(63) == 0
@@ -247,15 +259,12 @@ def approximate_parts(
     part = (high.astype(np.float64) + low.astype(np.float64) * 2.0**-64) * 2.0**-64 + 2.0**-129
     minus_log = np.where(lower_half, -np.log(part), -np.log1p(-part))
     angle = (2.0 * math.pi * 2.0**-64) * drawn[:, 2 * layout.radii :].astype(np.float64)
-    pairs, factors = layout.pairs, layout.factors
+    pairs = layout.pairs
     radius = np.sqrt(2.0 * minus_log[:, :pairs])
     normal = np.empty((count, 2 * pairs))
     normal[:, 0::2] = radius * np.cos(angle[:, :pairs])
     normal[:, 1::2] = radius * np.sin(angle[:, :pairs])
-    chi2 = 2.0 * minus_log[:, pairs : pairs + factors].sum(axis=1)
-    if layout.extra:
-        chi2 += 2.0 * minus_log[:, -1] * np.cos(angle[:, -1]) ** 2
-    return normal[:, :d], chi2, (high != 0).all(axis=1)
+    return normal[:, :d], minus_log[:, pairs:], angle, (high != 0).all(axis=1)
 
 
 def decided(
@@ -356,19 +365,26 @@ def precise_parts(
     layout: VectorUniforms, uniforms: Sequence[int], angles: Sequence[int], bits: int
 ) -> tuple[list[Decimal], Decimal]:
     """The normal vector and χ², which is 1 where there is none, in the current arithmetic."""
+    normals, logs, turns = precise_uniforms(layout, uniforms, angles, bits)
+    chi2 = Decimal(1) if layout.is_normal else 2 * sum(logs[: layout.factors], Decimal(0))
+    if layout.extra:
+        chi2 += 2 * logs[-1] * turns[-1][0] ** 2
+    return normals, chi2
+
+
+def precise_uniforms(
+    layout: VectorUniforms, uniforms: Sequence[int], angles: Sequence[int], bits: int
+) -> tuple[list[Decimal], list[Decimal], list[tuple[Decimal, Decimal]]]:
+    """The normal vector, −ln U of the further uniforms, and cosine and sine of each angle."""
     whole = Decimal(1 << bits + 1)
-    twice = [-2 * (Decimal(2 * value + 1) / whole).ln() for value in uniforms]
+    logs = [-(Decimal(2 * value + 1) / whole).ln() for value in uniforms]
     pi = _pi()
     turns = [_cos_sin(Decimal(2 * value + 1) / whole, pi) for value in angles]
-    pairs, factors = layout.pairs, layout.factors
     normals: list[Decimal] = []
-    for i in range(pairs):
-        radius = twice[i].sqrt()
-        normals += [radius * turns[i][0], radius * turns[i][1]]
-    chi2 = Decimal(1) if layout.is_normal else sum(twice[pairs : pairs + factors], Decimal(0))
-    if layout.extra:
-        chi2 += twice[-1] * turns[-1][0] ** 2
-    return normals[: layout.dimension], chi2
+    for minus_log, (cos, sin) in zip(logs[: layout.pairs], turns, strict=False):
+        radius = (2 * minus_log).sqrt()
+        normals += [radius * cos, radius * sin]
+    return normals[: layout.dimension], logs[layout.pairs :], turns
 
 
 def _more(bits: int, entropy: Entropy) -> int:

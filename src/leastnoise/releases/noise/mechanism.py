@@ -18,6 +18,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from scipy.special import ndtri
+
 from leastnoise.accountant.attacker import (
     Attacker,
     allowed_advantage,
@@ -85,7 +87,8 @@ class Mechanism:
         epsilon: The privacy loss ε of all draws together, an upper bound.
         delta: The probability with which ε may be exceeded.
         gaussian_epsilon: The ε of Gaussian noise of the same standard deviations.
-        gaussian_factor: The standard deviation of Gaussian noise of the same ε, relative to this.
+        gaussian_factor: The standard deviation of Gaussian noise of the same ε, and of no larger
+            advantage where that is capped, relative to this.
         alternatives: The noise of each layout that was compared, relative to the chosen one.
         plan_hash: The SHA-256 of the plan that it belongs to.
         series: How many questions the series has that the noise is a part of, and that `epsilon` is
@@ -246,12 +249,20 @@ def mechanism(plan: Plan) -> Mechanism:
         epsilon=epsilon,
         delta=plan.delta,
         gaussian_epsilon=gaussian_epsilon(mu, plan.delta),
-        gaussian_factor=mu / gaussian_mu(epsilon, plan.delta),
+        gaussian_factor=mu / _gaussian_mu_within(plan, laws, epsilon),
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
         tried=tried,
         **({} if strategy is None else _of_tables(strategy, asked, separate)),
     )
+
+
+def _gaussian_mu_within(plan: Plan, laws: Sequence[SampledLaw], epsilon: float) -> float:
+    """μ of Gaussian noise that keeps what these laws keep: ε, and their advantage if it is capped."""
+    mu = gaussian_mu(epsilon, plan.delta)
+    if plan.advantage is None:
+        return mu
+    return min(mu, 2.0 * float(ndtri(0.5 * (1.0 + composed_advantage(laws)))))
 
 
 def _of_tables(
