@@ -58,7 +58,7 @@ class Listed:
 
 def listed(parts: Parts, spare: float) -> Listed | None:
     """All sums, where they are few, and be it that some are raised, which costs δ at most about
-    `spare`; None where they are not."""
+    `spare`, and what is within rounding of each other; None where they are not."""
     releases = sum(count for _, count in parts)
     pairs = [pair for pair, count in parts for _ in range(count) if releases <= _MOST_LISTED]
     finite = [pair for pair in pairs if isinstance(pair, FinitePair)]
@@ -93,10 +93,10 @@ def _raised(
     """By falling loss, and what δ rose by: a mass p that is raised by t, to the next larger loss,
     raises it by p·t at most."""
     found: list[tuple[float, Ball]] = []
-    each, cost = spare / len(losses), arb(0)
+    each, rounding, cost = spare / len(losses), _ROUNDINGS if spare else 0.0, arb(0)
     for loss, p in sorted(losses, key=lambda one: -one[0]):
         far = found[-1][0] - loss if found else math.inf
-        if far * max(float(p), 0.0) <= each or far <= _ROUNDINGS * abs(loss):
+        if far * max(float(p), 0.0) <= each or far <= rounding * abs(loss):
             cost += p * far
             found[-1] = found[-1][0], found[-1][1] + p
         else:

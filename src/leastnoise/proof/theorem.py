@@ -13,10 +13,12 @@ from leastnoise.proof.composition import Composed, Listed, Parts, composed, list
 from leastnoise.proof.laws import pair_of
 from leastnoise.proof.pairs import NormalPair, Pair
 
-_ATTEMPTS = 7  # grids, each finer
+_ATTEMPTS = 7  # grids, each finer,
+_HOPELESS = 3  # of which so many may foretell that none is fine enough
 _FINEST = 16.0  # times finer than the one before, at the most
 _ACCURACY = 5e-6  # of ε, by which a first grid may raise it
 _SPARE = 1e-8  # of δ, for truncation
+_SHARES = (0.0, _SPARE, 1e-6)  # of δ, for losses that are raised: the first that leaves few sums
 _CLOSE = 1e-7  # of ε: the least that is proven instead
 
 
@@ -99,9 +101,12 @@ def prove(uses: Sequence[DrawnUse], points: Sequence[tuple[float, float]]) -> tu
         parts = joined([(pair_of(use.law, use.sensitivity, use.changes), use.uses) for use in uses])
         if len(parts) == 1 and parts[0][1] == 1:
             return tuple(_of_one(parts[0][0], *point) for point in points)
-        sums = listed(parts, _SPARE * min(delta for _, delta in points))
-        if sums is not None:
-            return tuple(_of_sums(sums, *point) for point in points)
+        least = min(delta for _, delta in points)
+        for share in _SHARES:
+            sums = listed(parts, share * least)
+            proofs = () if sums is None else tuple(_of_sums(sums, *point) for point in points)
+            if proofs and (share <= _SPARE or all(proof.ok for proof in proofs)):
+                return proofs
         return tuple(_of_grids(parts, *point) for point in points)
 
 
@@ -137,6 +142,7 @@ def _of_grids(parts: Parts, epsilon: float, delta: float) -> Proof:
     pitch = min(math.sqrt(2.0 * _ACCURACY * epsilon / (releases * tilt)), 3e-4 * epsilon)
     best: Proof | None = None
     before: tuple[float, float] | None = None
+    hopeless = 0
     for _ in range(_ATTEMPTS):
         try:
             made = composed(parts, pitch, _SPARE * delta)
@@ -146,8 +152,11 @@ def _of_grids(parts: Parts, epsilon: float, delta: float) -> Proof:
         if best.upper <= delta or best.lower > delta:
             break
         here = made.pitch, made.upper(epsilon)
-        pitch /= _finer(before, here, delta)
-        before = here
+        finer = _finer(before, here, delta)
+        hopeless += finer is None
+        if hopeless == _HOPELESS:
+            break
+        pitch, before = pitch / (finer or 8.0), here
     if best is None:
         return Proof(epsilon, delta, 0.0, 1.0, math.inf, "no grid is fine enough")
     return best
@@ -165,14 +174,14 @@ def _better(best: Proof | None, made: Composed, epsilon: float, delta: float) ->
 
 def _finer(
     before: tuple[float, float] | None, here: tuple[float, float], delta: float
-) -> float:
-    """By what the pitch is to be divided next."""
+) -> float | None:
+    """By what the pitch is to be divided next; None where no grid seems to be fine enough."""
     if before is None:
         return 2.0
     curve = (before[1] - here[1]) / (before[0] ** 2 - here[0] ** 2)
     left = delta - (here[1] - curve * here[0] ** 2)
     if not (curve > 0.0 and left > 0.0):
-        return 4.0
+        return None
     return min(max(1.1 * here[0] / math.sqrt(left / curve), 1.5), _FINEST)
 
 
