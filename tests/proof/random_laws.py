@@ -12,7 +12,9 @@ from leastnoise.artefact import certify
 
 def _line(draw, sensitivity):
     size = draw.randrange(3, 60)
-    falls = [draw.choice([0.0, 0.0, draw.expovariate(8.0), draw.uniform(0.0, 0.4)]) for _ in range(size)]
+    falls = [
+        draw.choice([0.0, 0.0, draw.expovariate(8.0), draw.uniform(0.0, 0.4)]) for _ in range(size)
+    ]
     if draw.random() < 0.2:  # that rises here and there
         falls = [fall - 0.05 * draw.random() for fall in falls]
     domain = draw.choice(["integer", "real"])

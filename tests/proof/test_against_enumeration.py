@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("flint")
 
-from leastnoise.proof.shells import norm_counts
+from leastnoise.proof.norms import norm_counts
 from leastnoise.proof.theorem import DrawnUse, prove
 
 BITS = 64
@@ -73,7 +73,9 @@ def _holds(law, points, shifts, releases, changes=None, sensitivity=1.0):
         slack = 1e-15 * float(factor)
         use = DrawnUse(law, releases, sensitivity, changes)
         # a grid that is asked for the last digit would be refined as long as it can be
-        found = prove([use], [(epsilon, max(float(exact) * (1.0 + 1e-3 * (releases > 1)), 1e-12))])[0]
+        found = prove([use], [(epsilon, max(float(exact) * (1.0 + 1e-3 * (releases > 1)), 1e-12))])[
+            0
+        ]
         assert found.upper >= float(exact) - slack
         worst = max(worst, found.upper - float(exact))
         if changes is None:
@@ -85,7 +87,7 @@ def _corner(dimension, steps):
     return [v for v in itertools.product(range(-steps, steps + 1), repeat=dimension) if any(v)]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_law_of_one_answer(seed):
     draw = random.Random(seed)
     weights = [draw.randrange(1, 50) for _ in range(draw.randrange(2, 6))]
@@ -100,7 +102,9 @@ def test_a_law_of_one_answer(seed):
         _holds(law, points, _corner(1, steps), releases, sensitivity=float(steps))
 
 
-@pytest.mark.parametrize(("dimension", "steps", "releases"), [(2, 1, 1), (2, 2, 1), (3, 1, 1), (2, 1, 2)])
+@pytest.mark.parametrize(
+    ("dimension", "steps", "releases"), [(2, 1, 1), (2, 2, 1), (3, 1, 1), (2, 1, 2)]
+)
 def test_a_cube(dimension, steps, releases):
     sides = [(2 * k + 1) ** dimension for k in range(4)]
     counts = [here - inner for here, inner in zip(sides, [0, *sides], strict=False)]

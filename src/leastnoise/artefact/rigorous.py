@@ -34,7 +34,9 @@ def proofs_of_content(content: Mapping[str, Any]) -> tuple[Proof, ...]:
 
     stated = content["guarantee"]
     points = [(float(stated["epsilon"]), float(stated["delta"]))]
-    points += [(float(one["epsilon"]), float(one["delta"])) for one in stated.get("constraints", ())]
+    points += [
+        (float(one["epsilon"]), float(one["delta"])) for one in stated.get("constraints", ())
+    ]
     use = stated["compositions"], stated["sensitivity"], stated.get("changes")
     return prove([DrawnUse(content["law"], *use)], points)
 

@@ -3,6 +3,7 @@
     balls        numbers with a bound on their error (Arb, by python-flint)
     pairs        δ(ε) of one release of each kind, enclosed
     shells       laws given by integer weights of shells: how many points lose how much
+    norms        the same for norms that are fitted to what one person can change
     changes      how far one person moves the answers, in exact numbers
     laws         from the law in a file to its pair
     composition  several releases: every sum listed, or Connect-the-Dots and products of polynomials

@@ -72,7 +72,11 @@ def squared_length(moved: Moved, pitch: Fraction, is_whole: bool) -> Ball:
 
 
 def tied_length(
-    moved: Moved, pitch: Fraction, x: Fraction, shares: Sequence[Fraction], widths: Sequence[Fraction]
+    moved: Moved,
+    pitch: Fraction,
+    x: Fraction,
+    shares: Sequence[Fraction],
+    widths: Sequence[Fraction],
 ) -> Ball:
     """The largest ‖v/w‖² − x·(g·v/w)², which is convex in v: at ends of the ranges, or 0 where not
     all answers move. Alike answers are counted; where that is too much, −S² ≤ c² − 2cS bounds it
@@ -83,8 +87,10 @@ def tied_length(
     choices = [_numbers(count, is_few) for count in kinds.values()]
     if math.prod(map(len, choices)) <= _MOST_CORNERS:
         return ball(_of_corners(list(kinds), choices, moved.touched, x))
-    pulls = [float(x) * k / _SEARCHED * float(sum(shares)) * float(max(map(max, ends)))
-             for k in range(-_SEARCHED, _SEARCHED + 1)]
+    pulls = [
+        float(x) * k / _SEARCHED * float(sum(shares)) * float(max(map(max, ends)))
+        for k in range(-_SEARCHED, _SEARCHED + 1)
+    ]
     return ball(min(_bound(ends, shares, moved, x, Fraction(pull) / x) for pull in pulls))
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from leastnoise.errors import UnsupportedError
 from leastnoise.proof.balls import Ball, ball
 from leastnoise.proof.changes import Moved, read_changes, squared_length, tied_length
+from leastnoise.proof.norms import norm_counts, pure_pair, range_pair
 from leastnoise.proof.pairs import NormalPair, Pair, SpherePair
-from leastnoise.proof.shells import cube_pair, norm_counts, pure_pair, range_pair, read_shells
+from leastnoise.proof.shells import cube_pair, read_shells
 
 _PLACES = 1 << 16  # of the public lattice in a step of the real line
 Law = Mapping[str, Any]

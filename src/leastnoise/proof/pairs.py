@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol
 
 from leastnoise.proof.balls import Ball, above, acb, arb, ball, beneath, positive
 
-
 _BINS, _HEAVY = 2_500, 1e-3  # of losses, and the mass of one that is worth aligning a grid to
 
 
@@ -64,7 +63,10 @@ class FinitePair:
                 p, q, at = p + self.atoms[at].p, q + self.atoms[at].q, at + 1
             total, near = self.infinite + p - x * q, at
             while near < len(self.atoms) and self.atoms[near].high > epsilon:
-                total, near = total + positive(self.atoms[near].p - x * self.atoms[near].q), near + 1
+                total, near = (
+                    total + positive(self.atoms[near].p - x * self.atoms[near].q),
+                    near + 1,
+                )
             found.append(total)
         return found
 
