@@ -98,7 +98,7 @@ def test_a_law_of_one_answer(seed):
     law = _law(weights, step=1.0, domain="integer", batch=1)
     points = _points(law, 1, lambda x: abs(x[0]))
     for releases in (1, 2):
-        # a law that rises is judged by the largest δ of all shifts, which composes as an upper bound
+        # a law that rises is judged by the largest δ of all shifts: an upper bound
         _holds(law, points, _corner(1, steps), releases, sensitivity=float(steps))
 
 

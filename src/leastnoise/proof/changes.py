@@ -36,7 +36,7 @@ class Moved:
 
     def steps(self, step: Fraction) -> int:
         """The whole steps that any one answer moves by, at the most."""
-        return math.ceil(self.sensitivity * max(self.radius, 1) / step)
+        return math.ceil(self.sensitivity * self.radius / step)
 
     def on(self, pitch: Fraction) -> list[tuple[Fraction, Fraction]]:
         """The ranges of the answers on a lattice of this pitch, in their own units."""
@@ -49,7 +49,7 @@ class Moved:
 
 def read_changes(content: Mapping[str, Any] | None, answers: int, sensitivity: float) -> Moved:
     """The space that a file states; none is the box of all changes."""
-    told = {"kind": "box", "touched": None} if content is None else content
+    told: Mapping[str, Any] = {"kind": "box"} if content is None else content
     kind, touched = told["kind"], told.get("touched")
     ranges = told.get("ranges") or [(0 if kind == "one-sided" else -1, 1)] * answers
     if kind not in ("box", "one-sided", "euclidean") or len(ranges) != answers:

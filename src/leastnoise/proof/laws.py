@@ -1,4 +1,4 @@
-"""From the law that a file describes, as it is drawn (docs/formats.md#the-artefact), to its pair."""
+"""From the law in a file, as it is drawn, to its pair (docs/formats.md#the-artefact)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ asked at exact numbers, balls of radius 0, from the largest down.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,11 +83,11 @@ class FinitePair:
         """The heaviest loss of the heaviest of many bins; the largest where none is heavy."""
         if not self.atoms:
             return 0.0
-        largest, masses = self.atoms[0].high, Counter[int]()
+        largest, masses = self.atoms[0].high, defaultdict[int, float](float)
         for atom in self.atoms:
             masses[int(_BINS * atom.high / largest)] += float(atom.p)
-        heaviest, mass = masses.most_common(1)[0]
-        if mass < _HEAVY:
+        heaviest = max(masses, key=lambda place: masses[place])
+        if masses[heaviest] < _HEAVY:
             return largest
         inside = (atom for atom in self.atoms if int(_BINS * atom.high / largest) == heaviest)
         return max(inside, key=lambda atom: float(atom.p)).high

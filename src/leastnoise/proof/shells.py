@@ -103,15 +103,14 @@ def _cube_shared(dimension: int, steps: int, last: int) -> Shared:
 def table(shells: Shells, shared: Shared, steps: int) -> FinitePair:
     """Points on shell i of P and shell j of Q: N_ij = C_ij − C_(i−1)j − C_i(j−1) + C_(i−1)(j−1)."""
     h, last = shells.heights(), shells.last
-    logs = [
-        height.log() if weight else None for height, weight in zip(h, shells.weights, strict=True)
-    ]
+    held = [weight > 0 for weight in shells.weights]
+    logs = [height.log() if height > 0 else height for height in h]
     losses, infinite = [], arb(0)
     for i, j, points in _pairs_of_shells(shared, last, steps):
-        if logs[i] is None:
+        if not held[i]:
             continue
         p = points * h[i]
-        if j > last or logs[j] is None:
+        if j > last or not held[j]:
             infinite += p
         elif shells.weights[i] * shells.counts[j] > shells.weights[j] * shells.counts[i]:
             losses.append((logs[i] - logs[j], p, points * h[j]))

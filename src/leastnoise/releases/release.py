@@ -203,7 +203,7 @@ def _noise(plan: Plan, prepared: Mechanism | None, told: Progress) -> Mechanism:
 
 def _check_proven(made: Mechanism, told: Progress) -> None:
     told("proving the noise", 0.0)
-    draws = [(one.noise, one.sensitivity, one.uses, one.changes) for one in made.spends]
+    draws = [(law.noise, *part, law.changes) for law in made.laws for part in law.parts]
     check_proven(draws, made.epsilon, made.delta)
     told("proving the noise", 1.0)
 
