@@ -29,6 +29,7 @@ LAYERS = [
     {"roots"},
     {"optional"},
     {"files"},
+    {"proof"},
     {"changes"},
     {"lattice"},
     {"cost"},
