@@ -7,6 +7,7 @@ the command line.
     kept             one kept draw, for answers asked one by one
     picture_numbers  the numbers of the pictures, those of one law beside those of others
     privacy_curve    a line that is drawn nowhere below the truth
+    game             the attacker's: two laws to tell apart, and how well anybody can
     sentences        what a guarantee means, in words
     snippets         the same request as code, command and plan
     workers          a bounded pool of processes with a time limit

@@ -25,10 +25,11 @@ from leastnoise.explorer.setting import InvalidSettingError, PageSetting, settin
 from leastnoise.explorer.workers import BusyError, TooLongError, Workers
 
 STATIC = Path(__file__).parent / "static"
+PAGES = ("attacker.html",)  # the views beside the first
 # the header with the setting an answer belongs to, also where the body cannot say it
 ECHO = "leastnoise-setting"
 _GRACE = 2  # seconds that open requests have when the server stops
-_QUESTIONS = ("known", "design", "ahead", "laws", "kept", "curve", "numbers")  # of `Service`
+_QUESTIONS = ("known", "design", "ahead", "laws", "kept", "curve", "numbers", "game")  # of `Service`
 Question = Callable[[Service, PageSetting], Awaitable[bytes]]
 
 
@@ -91,7 +92,8 @@ def application(
             await workers.stop()
 
     routes = [
-        Route("/", _page),
+        Route("/", _page("index.html")),
+        *(Route(f"/{name}", _page(name)) for name in PAGES),
         *(Route(f"/api/{name}", _answer(getattr(Service, name))) for name in _QUESTIONS),
         Route("/api/noise.json", _answer(Service.artefact, attachment="noise.json")),
         Mount("/static", StaticFiles(directory=STATIC)),
@@ -106,8 +108,11 @@ async def _warmed(service: Service) -> None:
         await asyncio.gather(service.curve(FIRST_SETTING), service.numbers(FIRST_SETTING))
 
 
-async def _page(request: Request) -> Response:
-    return FileResponse(STATIC / "index.html", media_type="text/html")
+def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return FileResponse(STATIC / name, media_type="text/html")
+
+    return endpoint
 
 
 def _answer(

@@ -201,3 +201,26 @@ def odds(probability: float) -> str:
     whole = round(times)
     is_meant = whole < 10**16 and 1.0 / whole >= probability and abs(times / whole - 1.0) < 1e-9
     return f"1 in {whole:,}" if is_meant else above(probability)
+
+
+def claims(design: Design, setting: PageSetting, gaussian_sigma: float | None) -> dict[str, str]:
+    """What each picture says, in one sentence."""
+    sigma, epsilon = above(design.sigma, 3), above(design.epsilon, 3)
+    rivals = {name: loss for name, loss in design.rivals.items() if math.isfinite(loss)}
+    normal = next((loss for name, loss in rivals.items() if name.endswith("aussian")), None)
+    beside = "" if normal is None else f", Gaussian noise ε = {above(normal, 3)}"
+    others = {name: loss for name, loss in rivals.items() if not name.endswith("aussian")}
+    best = min(others, key=others.__getitem__, default=None)
+    known = "" if best is None else f", the best known law ({best}) ε = {above(others[best], 3)}"
+    needed = ""
+    if gaussian_sigma is not None:
+        needed = f"; Gaussian noise would need σ = {above(gaussian_sigma, 3)}"
+    answers = setting.answers
+    how = "" if answers == 1 else ", together" if setting.together else ", one by one"
+    many = "one answer costs" if answers == 1 else f"{answers:,} answers{how} cost"
+    return {
+        "law": f"The noise for ε = {epsilon} has σ = {sigma}{needed}.",
+        "curve": f"At δ = {design.delta:g} this design has ε = {epsilon}{beside}.",
+        "numbers": f"At σ = {sigma}, {many} ε = {epsilon}; every further one costs more.",
+        "rivals": f"At σ = {sigma} this design has ε = {epsilon}{beside}{known}.",
+    }

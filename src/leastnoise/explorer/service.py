@@ -64,6 +64,9 @@ class Service:
     async def numbers(self, setting: PageSetting) -> bytes:
         return await self._after("numbers", setting, tasks.numbers, _LAST)
 
+    async def game(self, setting: PageSetting) -> bytes:
+        return await self._after("game", setting, tasks.game, _SECOND)
+
     async def artefact(self, setting: PageSetting) -> bytes:
         async def make() -> bytes:
             _, study = await self._study(setting)
