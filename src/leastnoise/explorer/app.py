@@ -25,11 +25,20 @@ from leastnoise.explorer.setting import InvalidSettingError, PageSetting, settin
 from leastnoise.explorer.workers import BusyError, TooLongError, Workers
 
 STATIC = Path(__file__).parent / "static"
-PAGES = ("attacker.html",)  # the views beside the first
+PAGES = ("attacker.html", "plan.html")  # the views beside the first
 # the header with the setting an answer belongs to, also where the body cannot say it
 ECHO = "leastnoise-setting"
 _GRACE = 2  # seconds that open requests have when the server stops
-_QUESTIONS = ("known", "design", "ahead", "laws", "kept", "curve", "numbers", "game")  # of `Service`
+_QUESTIONS = (
+    "known",
+    "design",
+    "ahead",
+    "laws",
+    "kept",
+    "curve",
+    "numbers",
+    "game",
+)  # of `Service`
 Question = Callable[[Service, PageSetting], Awaitable[bytes]]
 
 
@@ -95,6 +104,11 @@ def application(
         Route("/", _page("index.html")),
         *(Route(f"/{name}", _page(name)) for name in PAGES),
         *(Route(f"/api/{name}", _answer(getattr(Service, name))) for name in _QUESTIONS),
+        Route("/api/plan-kinds", _posted(Service.plan_kinds)),
+        *(
+            Route(f"/api/plan/{name}", _posted(getattr(Service, f"plan_{name}")), methods=["POST"])
+            for name in ("first", "design", "variant")
+        ),
         Route("/api/noise.json", _answer(Service.artefact, attachment="noise.json")),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
@@ -136,6 +150,30 @@ def _answer(
         if attachment:
             echo["content-disposition"] = f'attachment; filename="{attachment}"'
         return Response(text, media_type="application/json", headers=echo)
+
+    return endpoint
+
+
+def _posted(
+    question: Callable[[Service, str], Awaitable[bytes]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """A question that is a text, in the body of the request."""
+
+    async def endpoint(request: Request) -> Response:
+        headers: dict[str, str] = {"cache-control": "no-store"}
+        try:
+            text = (await request.body()).decode("utf-8")
+            found = await _unless_gone(request, question(request.app.state.service, text))
+        except UnicodeDecodeError:
+            return JSONResponse({"error": "A plan is sent in UTF-8."}, 422, headers=headers)
+        except BusyError as error:
+            headers["retry-after"] = str(error.retry_after)
+            return JSONResponse({"error": str(error)}, 503, headers=headers)
+        except TooLongError as error:
+            return JSONResponse({"error": str(error)}, 504, headers=headers)
+        except LeastNoiseError as error:
+            return JSONResponse({"error": str(error)}, 422, headers=headers)
+        return Response(found, media_type="application/json", headers=headers)
 
     return endpoint
 

@@ -24,6 +24,7 @@ from leastnoise.accountant.curve import PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.designer.result import Design
 from leastnoise.explorer.picture_numbers import OURS, digits, digits_up
+from leastnoise.explorer.sentences import odds
 from leastnoise.explorer.setting import PageSetting
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.base import Noise
@@ -231,11 +232,13 @@ def _sentences(best: Design, curves: dict[str, PrivacyCurve]) -> list[str]:
     allowed = 0.5 * (1.0 + allowed_advantage(best.epsilon, best.delta))
     said = [
         f"From even odds: at most {per_cent(0.5 * (1.0 + ours.advantage))} right guesses. The "
-        f"promise, ε = {above(best.epsilon)} at δ = {best.delta:g}, would allow "
+        f"promise, ε = {above(best.epsilon)} at δ = {odds(best.delta)}, would allow "
         f"{per_cent(allowed)}."
     ]
     said += [
-        _beside(ours, curves[name], name) for name in (SAME_PROMISE, SAME_VARIANCE) if name in curves
+        _beside(ours, curves[name], name)
+        for name in (SAME_PROMISE, SAME_VARIANCE)
+        if name in curves
     ]
     return said
 
@@ -280,4 +283,3 @@ def _crossing(a: Floats, b: Floats, rates: Floats) -> str:
 
 def _rounded(rate: float) -> str:
     return f"{100.0 * rate:.3g} %"
-

@@ -220,7 +220,7 @@ def claims(design: Design, setting: PageSetting, gaussian_sigma: float | None) -
     many = "one answer costs" if answers == 1 else f"{answers:,} answers{how} cost"
     return {
         "law": f"The noise for ε = {epsilon} has σ = {sigma}{needed}.",
-        "curve": f"At δ = {design.delta:g} this design has ε = {epsilon}{beside}.",
+        "curve": f"At δ = {odds(design.delta)} this design has ε = {epsilon}{beside}.",
         "numbers": f"At σ = {sigma}, {many} ε = {epsilon}; every further one costs more.",
         "rivals": f"At σ = {sigma} this design has ε = {epsilon}{beside}{known}.",
     }

@@ -358,12 +358,11 @@ def _our_epsilon(study: Study, n: int) -> float:
     if n == setting.answers:
         return best.epsilon
     is_slow = setting.domain == "integer" and setting.sensitivity > _FINE_ENOUGH
-    if n not in _DESIGNED_NUMBERS or is_slow or study.is_known:
+    if n not in _DESIGNED_NUMBERS or is_slow or setting.space != BOX or study.is_known:
         return math.inf
-    touched = None if (setting.touched or n) >= n else setting.touched
     fixed = {"epsilon": None, "sigma": best.sigma, "advantage": None}
     try:
-        return design(**replace(setting, answers=n, touched=touched, **fixed).request()).epsilon
+        return design(**replace(setting, answers=n, **fixed).request()).epsilon
     except LeastNoiseError:
         return math.inf
 

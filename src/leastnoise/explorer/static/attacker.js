@@ -283,11 +283,14 @@ function showDots(isFalling) {
   if (!group || !play.answer) return;
   const heights = new Map();
   const size = Math.min(5, layout.cell / 2 - 0.5);
+  const counts = new Map();
+  for (const { index } of play.fallen ? [...play.dots, play.fallen] : play.dots) counts.set(layout.of(index), (counts.get(layout.of(index)) ?? 0) + 1);
+  const step = Math.min(2 * size + 1, (layout.base - 40) / Math.max(1, ...counts.values())); // the highest column stays below the names
   const stacked = (index) => {
     const column = layout.of(index);
     const level = heights.get(column) ?? 0;
     heights.set(column, level + 1);
-    return { cx: layout.x(column), cy: layout.base - size - 1 - level * (2 * size + 1) };
+    return { cx: layout.x(column), cy: layout.base - size - 1 - level * step };
   };
   const marks = play.dots.map(({ isIn, index, isRight }) => svg("circle", { class: `release ${isIn ? "present" : "without"}${isRight ? "" : " missed"}`, ...stacked(index), r: size - (isRight ? 0 : 1) }));
   if (play.fallen) marks.push(svg("circle", { class: `release unknown${isFalling ? " falling" : ""}`, ...stacked(play.fallen.index), r: size + 2 }));
@@ -321,7 +324,7 @@ function showConvergence() {
     y: { label: "right guesses", kind: "linear", low, high, text: share, tick: (value) => `${Math.round(100 * value)} %` },
     series: [
       { name: "score", label: scores.length ? "Best attacker" : "", class: "law-ours", x: scores.map(([n]) => n), y: scores.map(([, value]) => Math.min(Math.max(value, low), high)) },
-      { name: "luck", label: "Luck above", class: "law-b", x: grid, y: grid.map((n) => Math.min(proven + spread(n), high)) },
+      { name: "luck", label: "luck stays below", class: "law-b", x: grid, y: grid.map((n) => Math.min(proven + spread(n), high)) },
     ],
     rules: [{ y: proven, label: `proven: ${shareUp(proven)}`, isRight: true }, ...(proven - blind() > 0.03 ? [{ y: blind(), label: `without looking: ${share(blind())}`, isRight: true }] : [])],
     table: { head: ["rounds", "right guesses"], rows: scores.filter((_, k) => k % Math.max(1, Math.floor(scores.length / 40)) === 0).map(([n, value]) => [n.toLocaleString("en-US"), share(value)]) },

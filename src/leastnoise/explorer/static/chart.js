@@ -117,7 +117,7 @@ function distinct(lines) {
   const found = [];
   for (const line of lines) {
     const twin = found.find((other) => isSame(other.points, line.points));
-    if (twin) twin.label = `${twin.label} = ${line.label}`;
+    if (twin) twin.label = `${twin.label} = ${line.label.replace("Discrete ", "")}`;
     else found.push(line);
   }
   return found;
@@ -196,10 +196,21 @@ export function lineChart(place, spec) {
     const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
     const heights = y.ticks(6).map((value) => [value, spec.y.tick ? spec.y.tick(value) : spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)]);
     const left = 30 + LETTER * Math.max(4, ...heights.map(([, text]) => text.length)); // the axis has its name left of the numbers
+    const linesWithin = (until) => {
+      const place = scale(spec.x.kind, spec.x.low, spec.x.high, left, until);
+      return distinct(
+        spec.series.map((series) => ({ series, label: series.label, points: visible(series, spec).map(([a, b]) => [place(a), y(b)]) })).filter(({ points }) => points.length),
+      );
+    };
     // Few lines have their names beside them; of many they stand in a column at the ends, or where there is no room below.
-    const isDirect = spec.series.length <= MOST_DIRECT;
-    const right = isDirect || narrow ? 12 : 30 + LETTER * Math.max(...spec.series.map((series) => series.label.length));
-    const legend = narrow && !isDirect ? rows(spec.series, width - 20) : [];
+    const widest = linesWithin(width - 12);
+    const isDirect = widest.length <= MOST_DIRECT;
+    let [right, drawnLines] = [12, widest];
+    for (let pass = 0; pass < 3 && !isDirect && !narrow; pass += 1) { // in a narrower picture more lines coincide, and have longer names
+      right = Math.max(right, 30 + LETTER * Math.max(...drawnLines.map(({ label }) => label.length)));
+      drawnLines = linesWithin(width - right);
+    }
+    const legend = narrow && !isDirect ? rows(drawnLines.map(({ series, label }) => ({ ...series, label })), width - 20) : [];
     const height = HEIGHT + 18 * legend.length;
     const x = scale(spec.x.kind, spec.x.low, spec.x.high, left, width - right);
     const picture = frame(width, height, spec);
@@ -221,9 +232,6 @@ export function lineChart(place, spec) {
     picture.append(svg("text", { x: 13, y: (HEIGHT - bottom + top) / 2, "text-anchor": "middle", transform: `rotate(-90 13 ${(HEIGHT - bottom + top) / 2})` }, spec.y.label));
     const box = { left, right: width - right, top, bottom: HEIGHT - bottom };
     const taken = [...rulesDrawn(picture, spec, x, y, box)];
-    const drawnLines = distinct(
-      spec.series.map((series) => ({ series, label: series.label, points: visible(series, spec).map(([a, b]) => [x(a), y(b)]) })).filter(({ points }) => points.length),
-    );
     const lines = [];
     for (const { series, points } of drawnLines) {
       if (spec.points) lines.push(...points.map(([a, b]) => svg("circle", { class: `point ${series.class}`, cx: a.toFixed(2), cy: b.toFixed(2), r: 2.5 })));

@@ -49,6 +49,7 @@ export function showExample(state, answer) {
 /** One picture at a time; the others are drawn when they are looked at. */
 export function showPicture(state) {
   for (const part of document.querySelectorAll("[data-chart]")) part.hidden = part.dataset.chart !== state.chart;
+  at("which-scale").hidden = state.chart !== "law";
   at("which-laws").hidden = state.chart === "rivals";
 }
 
