@@ -25,7 +25,6 @@ MOST_COLUMNS, MOST_STATISTICS = 2_000, 100
 _HEAD = ("name", "dataset", "epsilon", "delta", "relation", "where")
 _WHOSE = ("person", "one_row_per_person", "rows_per_person", "groups_per_person")
 _PLAIN = ("kind", "column", "lower", "upper", "expected_n", "where")
-_USUAL = {"pitch", "missing"}  # filled in where nothing is said
 _WORDS = {
     "count": "number of rows",
     "persons": "number of persons",
@@ -105,10 +104,7 @@ def _statistic(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, 
             value = _read(name, row.get(name))
             if value is not None:
                 found[name] = value
-        bounds = [found.get("lower"), found.get("upper")]
-        if all(isinstance(one, (int, float)) for one in bounds) and bounds[0] < bounds[1]:
-            found["pitch"] = usual_pitch(*bounds)
-            found["missing"] = "drop"
+        found |= _usual(found.get("lower"), found.get("upper"))
         expected = _read("expected_n", row.get("expected_n"))
         if kind in RATIOS and expected is not None:
             found["expected_n"] = expected
@@ -117,6 +113,13 @@ def _statistic(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, 
         found["group_by"] = groups
     where = _read("where", row.get("where"))
     return found | ({} if where is None else {"where": where}) | _lines(kind, row.get("more"))
+
+
+def _usual(lower: Any, upper: Any) -> dict[str, Any]:
+    """What is declared of a column within these bounds where nothing else is said."""
+    if not (isinstance(lower, (int, float)) and isinstance(upper, (int, float)) and lower < upper):
+        return {}
+    return {"pitch": usual_pitch(lower, upper), "missing": "drop"}
 
 
 def _keys(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[Any]:
@@ -236,10 +239,8 @@ def form_from(document: Mapping[str, Any]) -> dict[str, Any]:
 def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
     groups = _simple_groups(entry.get("group_by"))
     known = {*_PLAIN, *(["group_by"] if groups else [])}
-    bounds = entry.get("lower"), entry.get("upper")
-    if all(isinstance(one, (int, float)) for one in bounds) and bounds[0] < bounds[1]:  # type: ignore[operator]
-        usual = {"pitch": usual_pitch(*bounds), "missing": "drop"}  # type: ignore[arg-type]
-        known |= {name for name in _USUAL if entry.get(name) == usual[name]}
+    usual = _usual(entry.get("lower"), entry.get("upper"))
+    known |= {name for name, value in usual.items() if entry.get(name) == value}
     return {
         **{name: _shown(entry.get(name)) for name in _PLAIN},
         "groups": [{"column": name, "keys": _joined(keys)} for name, keys in groups.items()],

@@ -360,9 +360,9 @@ def _our_epsilon(study: Study, n: int) -> float:
     is_slow = setting.domain == "integer" and setting.sensitivity > _FINE_ENOUGH
     if n not in _DESIGNED_NUMBERS or is_slow or setting.space != BOX or study.is_known:
         return math.inf
-    fixed = {"epsilon": None, "sigma": best.sigma, "advantage": None}
+    asked = replace(setting, answers=n, epsilon=None, sigma=best.sigma, advantage=None)
     try:
-        return design(**replace(setting, answers=n, **fixed).request()).epsilon
+        return design(**asked.request()).epsilon
     except LeastNoiseError:
         return math.inf
 
