@@ -3,7 +3,9 @@ the command line takes."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from explorer.explorer import Server, request
+from explorer.explorer import PATIENCE, Server, request
 from leastnoise.cli import main
 from leastnoise.errors import PlanError
 from leastnoise.explorer.plan_form import document_from, form_from, kinds
@@ -188,6 +190,21 @@ def test_a_plan_is_posted_from_this_page_alone(server: Server):
     assert status == 422
     assert "declares" in answer["error"] or "Expected" in answer["error"]
     assert posted(server, "/api/plan/first", b"\xff")[0] == 422
+
+
+def test_a_plan_has_its_time_however_it_is_sent():
+    """A body that is promised and does not come keeps its place no longer than a request may."""
+    from explorer.explorer import ThreadServer, until
+
+    with ThreadServer(workers=1, request_seconds=0.2) as server:
+        server.idle()
+        with socket.create_connection(("127.0.0.1", server.port)) as slow:
+            head = "POST /api/plan/first HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            slow.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
+            slow.settimeout(PATIENCE)
+            with contextlib.suppress(ConnectionResetError):
+                assert slow.recv(1) == b""
+        until(lambda: not server.connections, "the place is free again")
 
 
 # In a browser
