@@ -131,7 +131,7 @@ def test_fields_are_read_in_the_kind_of_their_column():
 
 def test_kinds_are_those_of_plans():
     assert [one["kind"] for one in kinds()] == list(KINDS)
-    measured = {one["kind"] for one in kinds() if one["is_measured"]}
+    measured = {one["kind"] for one in kinds() if one["has_column"] and one["has_bounds"]}
     assert {"sum", "mean", "variance"} <= measured
     assert not measured & {"count", "persons", "histogram"}
 

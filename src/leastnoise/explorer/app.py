@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from leastnoise.errors import LeastNoiseError
+from leastnoise.errors import LeastNoiseError, PlanError
 from leastnoise.explorer.connections import BACKLOG, limited_protocol
 from leastnoise.explorer.guard import Guard
 from leastnoise.explorer.service import FIRST_SETTING, Service
@@ -132,24 +132,20 @@ def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
 def _answer(
     question: Question, attachment: str | None = None
 ) -> Callable[[Request], Awaitable[Response]]:
+    """A question about a setting, which every answer carries."""
+
     async def endpoint(request: Request) -> Response:
         echo: dict[str, str] = {"cache-control": "no-store"}
-        try:
+
+        async def made() -> bytes:
             setting = setting_from(dict(request.query_params))
             echo[ECHO] = urlencode(setting.fields())
             text = await _unless_gone(request, question(request.app.state.service, setting))
-        except InvalidSettingError as error:
-            return JSONResponse({"errors": error.errors}, 422, headers=echo)
-        except BusyError as error:
-            echo["retry-after"] = str(error.retry_after)
-            return JSONResponse({"error": str(error)}, 503, headers=echo)
-        except TooLongError as error:
-            return JSONResponse({"error": str(error)}, 504, headers=echo)
-        except LeastNoiseError as error:
-            return JSONResponse({"error": str(error)}, 422, headers=echo)
-        if attachment:
-            echo["content-disposition"] = f'attachment; filename="{attachment}"'
-        return Response(text, media_type="application/json", headers=echo)
+            if attachment:
+                echo["content-disposition"] = f'attachment; filename="{attachment}"'
+            return text
+
+        return await _told(made, echo)
 
     return endpoint
 
@@ -160,22 +156,32 @@ def _posted(
     """A question that is a text, in the body of the request."""
 
     async def endpoint(request: Request) -> Response:
-        headers: dict[str, str] = {"cache-control": "no-store"}
-        try:
-            text = (await request.body()).decode("utf-8")
-            found = await _unless_gone(request, question(request.app.state.service, text))
-        except UnicodeDecodeError:
-            return JSONResponse({"error": "A plan is sent in UTF-8."}, 422, headers=headers)
-        except BusyError as error:
-            headers["retry-after"] = str(error.retry_after)
-            return JSONResponse({"error": str(error)}, 503, headers=headers)
-        except TooLongError as error:
-            return JSONResponse({"error": str(error)}, 504, headers=headers)
-        except LeastNoiseError as error:
-            return JSONResponse({"error": str(error)}, 422, headers=headers)
-        return Response(found, media_type="application/json", headers=headers)
+        async def made() -> bytes:
+            try:
+                text = (await request.body()).decode("utf-8")
+            except UnicodeDecodeError:
+                raise PlanError("A plan is sent in UTF-8.") from None
+            return await _unless_gone(request, question(request.app.state.service, text))
+
+        return await _told(made, {"cache-control": "no-store"})
 
     return endpoint
+
+
+async def _told(made: Callable[[], Awaitable[bytes]], headers: dict[str, str]) -> Response:
+    """What was made, or why it was not, with the headers as they are then."""
+    try:
+        text = await made()
+    except InvalidSettingError as error:
+        return JSONResponse({"errors": error.errors}, 422, headers=headers)
+    except BusyError as error:
+        headers["retry-after"] = str(error.retry_after)
+        return JSONResponse({"error": str(error)}, 503, headers=headers)
+    except TooLongError as error:
+        return JSONResponse({"error": str(error)}, 504, headers=headers)
+    except LeastNoiseError as error:
+        return JSONResponse({"error": str(error)}, 422, headers=headers)
+    return Response(text, media_type="application/json", headers=headers)
 
 
 async def _unless_gone(request: Request, answer: Awaitable[bytes]) -> bytes:

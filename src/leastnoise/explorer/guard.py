@@ -87,10 +87,9 @@ class Guard:
             return 405, "Only GET is answered."
         if _is_from_elsewhere(scope, headers, hosts[0]):
             return 403, "Other sites may not ask this server."
-        if is_posted:
-            return _wrong_body(headers)
-        if headers.get(b"content-length", [b"0"]) != [b"0"] or b"transfer-encoding" in headers:
-            return 413, "A request has no body here."
+        refused = _wrong_body(headers) if is_posted else _unwanted_body(headers)
+        if refused is not None:
+            return refused
         if len(scope["query_string"]) > MOST_QUERY or len(scope["path"]) > MOST_PATH:
             return 414, "The address is too long."
         return None
@@ -109,6 +108,12 @@ class Guard:
         except ValueError:
             return False
         return True
+
+
+def _unwanted_body(headers: Mapping[bytes, list[bytes]]) -> tuple[int, str] | None:
+    if headers.get(b"content-length", [b"0"]) != [b"0"] or b"transfer-encoding" in headers:
+        return 413, "A request has no body here."
+    return None
 
 
 def _wrong_body(headers: Mapping[bytes, list[bytes]]) -> tuple[int, str] | None:

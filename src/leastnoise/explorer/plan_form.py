@@ -32,29 +32,41 @@ _WORDS = {
     "mean": "mean of a column",
     "variance": "variance of a column",
     "histogram": "rows by groups",
+    "distinct": "number of distinct values",
+    "quantile": "quantiles of a column",
 }
 
 
 def kinds() -> list[dict[str, Any]]:
-    """The kinds of statistics, and whether each is of a column of numbers within bounds."""
+    """The kinds of statistics: whether each is of a column, and of numbers within bounds."""
     return [
         {
             "kind": kind,
             "words": _WORDS.get(kind, kind),
-            "is_measured": _is_measured(kind),
+            "has_column": _takes_column(kind),
+            "has_bounds": _takes_bounds(kind),
             "is_ratio": kind in RATIOS,
         }
         for kind in KINDS
     ]
 
 
-def _is_measured(kind: str) -> bool:
+def _takes_column(kind: str) -> bool:
     """Whether a statistic of the kind is refused without a column."""
     try:
         Statistic(kind, group_by={"x": ["a"]})  # type: ignore[arg-type]  # as it is declared
     except LeastNoiseError as error:
         return "column" in str(error)
     return False
+
+
+def _takes_bounds(kind: str) -> bool:
+    """Whether a statistic of the kind is of numbers between a least and a largest."""
+    try:
+        Statistic(kind, column="x", lower=0, upper=1, pitch=0.5, missing="drop")  # type: ignore[arg-type]  # as it is declared
+    except LeastNoiseError:
+        return False
+    return True
 
 
 # From the form to the plan
@@ -98,21 +110,24 @@ def _whose(form: Mapping[str, Any]) -> dict[str, Any]:
 
 def _statistic(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     kind = str(row.get("kind", ""))
-    found: dict[str, Any] = {"kind": kind}
-    if _is_measured(kind) or row.get("column"):
-        for name in ("column", "lower", "upper"):
-            value = _read(name, row.get(name))
-            if value is not None:
-                found[name] = value
-        found |= _usual(found.get("lower"), found.get("upper"))
-        expected = _read("expected_n", row.get("expected_n"))
-        if kind in RATIOS and expected is not None:
-            found["expected_n"] = expected
+    found: dict[str, Any] = {"kind": kind, **_of_column(kind, row)}
     groups = {str(one.get("column", "")): _keys(one, columns) for one in _rows(row.get("groups"))}
     if groups:
         found["group_by"] = groups
     where = _read("where", row.get("where"))
     return found | ({} if where is None else {"where": where}) | _lines(kind, row.get("more"))
+
+
+def _of_column(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The column that a statistic is of, and its bounds."""
+    if not (_takes_column(kind) or row.get("column")):
+        return {}
+    names = ["column", *(["lower", "upper"] if _takes_bounds(kind) else [])]
+    names += ["expected_n"] if kind in RATIOS else []
+    read = {name: _read(name, row.get(name)) for name in names}
+    found = {name: value for name, value in read.items() if value is not None}
+    expected = {"expected_n": found.pop("expected_n")} if "expected_n" in found else {}
+    return found | _usual(found.get("lower"), found.get("upper")) | expected
 
 
 def _usual(lower: Any, upper: Any) -> dict[str, Any]:
@@ -211,29 +226,33 @@ def _rows_of_columns(value: Any) -> list[Mapping[str, Any]]:
 def form_from(document: Mapping[str, Any]) -> dict[str, Any]:
     """The form that shows a plan; what it has no field for stands in `more`."""
     known = {*_HEAD, *_WHOSE, "source", "statistic"}
-    source, statistics = document.get("source"), document.get("statistic", [])
-    entries = statistics if isinstance(statistics, list) else []
-    entries = [entry for entry in entries if isinstance(entry, Mapping)]
-    named = [(entry.get("column"), "number") for entry in entries]
-    named += [
-        (column, _kind_of_keys(keys))
-        for entry in entries
-        for column, keys in _simple_groups(entry.get("group_by")).items()
-    ]
-    named.append((document.get("person"), "text"))
-    declared = source.get("columns") if isinstance(source, Mapping) else None
-    extra = [(name, "text") for name in declared] if isinstance(declared, list) else []
-    columns = {name: kind for name, kind in [*extra, *named] if isinstance(name, str)}
+    source, statistics = document.get("source"), _rows(document.get("statistic"))
     return {
         **{name: _shown(document.get(name)) for name in _HEAD},
         "person": None if document.get("person") is None else str(document["person"]),
         "rows_per_person": _shown(document.get("rows_per_person")),
         "groups_per_person": _shown(document.get("groups_per_person")),
         "source": source if isinstance(source, Mapping) else None,
-        "columns": [{"name": name, "kind": kind} for name, kind in columns.items()],
+        "columns": _named_columns(document, statistics),
         "more": _rest(document, known),
-        "statistics": [_row(entry) for entry in entries],
+        "statistics": [_row(entry) for entry in statistics],
     }
+
+
+def _named_columns(
+    document: Mapping[str, Any], statistics: Sequence[Mapping[str, Any]]
+) -> list[dict[str, str]]:
+    """The columns that a plan names, with what it says of each."""
+    source = document.get("source")
+    declared = source.get("columns") if isinstance(source, Mapping) else None
+    named: list[tuple[Any, str]] = [(name, "text") for name in declared or []]
+    for entry in statistics:
+        groups = _simple_groups(entry.get("group_by"))
+        named += [(entry.get("column"), "number")]
+        named += [(column, _kind_of_keys(keys)) for column, keys in groups.items()]
+    named.append((document.get("person"), "text"))
+    found = {name: kind for name, kind in named if isinstance(name, str)}
+    return [{"name": name, "kind": kind} for name, kind in found.items()]
 
 
 def _row(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -207,20 +207,23 @@ def claims(design: Design, setting: PageSetting, gaussian_sigma: float | None) -
     """What each picture says, in one sentence."""
     sigma, epsilon = above(design.sigma, 3), above(design.epsilon, 3)
     rivals = {name: loss for name, loss in design.rivals.items() if math.isfinite(loss)}
-    normal = next((loss for name, loss in rivals.items() if name.endswith("aussian")), None)
-    beside = "" if normal is None else f", Gaussian noise ε = {above(normal, 3)}"
-    others = {name: loss for name, loss in rivals.items() if not name.endswith("aussian")}
-    best = min(others, key=others.__getitem__, default=None)
-    known = "" if best is None else f", the best known law ({best}) ε = {above(others[best], 3)}"
+    gaussians = {name: rivals[name] for name in rivals if name.endswith("aussian")}
+    others = {name: rivals[name] for name in rivals if name not in gaussians}
+    beside = "".join(f", Gaussian noise ε = {above(loss, 3)}" for loss in [*gaussians.values()][:1])
+    best = sorted(others, key=others.__getitem__)[:1]
+    known = "".join(f", the best known law ({name}) ε = {above(others[name], 3)}" for name in best)
     needed = ""
     if gaussian_sigma is not None:
         needed = f"; Gaussian noise would need σ = {above(gaussian_sigma, 3)}"
-    answers = setting.answers
-    how = "" if answers == 1 else ", together" if setting.together else ", one by one"
-    many = "one answer costs" if answers == 1 else f"{answers:,} answers{how} cost"
     return {
         "law": f"The noise for ε = {epsilon} has σ = {sigma}{needed}.",
         "curve": f"At δ = {odds(design.delta)} this design has ε = {epsilon}{beside}.",
-        "numbers": f"At σ = {sigma}, {many} ε = {epsilon}; every further one costs more.",
+        "numbers": f"At σ = {sigma}, {_costs(setting)} ε = {epsilon}; every further one costs more.",
         "rivals": f"At σ = {sigma} this design has ε = {epsilon}{beside}{known}.",
     }
+
+
+def _costs(setting: PageSetting) -> str:
+    if setting.answers == 1:
+        return "one answer costs"
+    return f"{setting.answers:,} answers, {'together' if setting.together else 'one by one'}, cost"

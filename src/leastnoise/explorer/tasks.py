@@ -305,13 +305,21 @@ def numbers(study: Study) -> dict[str, Any]:
     alone = [(name, noise, 1) for name, noise in laws if noise.dimension == 1]
     series = one_a_law(alone, repeated)
     if setting.together:
-        ours = digits_up([_our_epsilon(study, n) for n in counts])
-        series = [{"name": OURS, "y": ours}, *(one for one in series if one["name"] != OURS)]
-    if setting.together and not study.is_known:
-        joint = digits_up([_joint_epsilon(study, n) for n in counts])
-        series.append({"name": "best known joint law", "y": joint})
+        series = _with_joint(study, counts, series)
     here = {"answers": setting.answers, "epsilon": finite_or_none(best.epsilon)}
     return {"setting": setting.fields(), "answers": counts, "series": series, "here": here}
+
+
+def _with_joint(
+    study: Study, counts: list[int], alone: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Our design and the best known joint law, each made for n answers at once."""
+    ours = digits_up([_our_epsilon(study, n) for n in counts])
+    found = [{"name": OURS, "y": ours}, *(one for one in alone if one["name"] != OURS)]
+    if not study.is_known:
+        joint = digits_up([_joint_epsilon(study, n) for n in counts])
+        found.append({"name": "best known joint law", "y": joint})
+    return found
 
 
 def kept(study: Study) -> dict[str, Any]:

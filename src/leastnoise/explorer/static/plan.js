@@ -138,13 +138,13 @@ function editor(one, index) {
   box.append(choice("What", offered.map((known) => [known.kind, known.words]), one.kind, (value) => {
     one.kind = value;
     const known = kinds.find((other) => other.kind === value);
-    if (known?.is_measured && !one.column) one.column = form.columns.find((column) => column.kind === "number" && column.name !== form.person)?.name ?? form.columns.find((column) => column.name !== form.person)?.name ?? "";
+    if (known?.has_column && !one.column) one.column = form.columns.find((column) => column.kind === "number" && column.name !== form.person)?.name ?? form.columns.find((column) => column.name !== form.person)?.name ?? "";
   }));
-  if (kind?.is_measured) {
+  if (kind?.has_column) {
     const grid = element("div", { class: "grid2" });
     grid.append(choice("Of", columns, one.column, (value) => (one.column = value)));
     if (kind.is_ratio) grid.append(field("expected_n", "About how many values", { inputmode: "numeric", placeholder: "unknown" }));
-    grid.append(field("lower", "At least", { inputmode: "decimal" }), field("upper", "At most", { inputmode: "decimal" }));
+    if (kind.has_bounds) grid.append(field("lower", "At least", { inputmode: "decimal" }), field("upper", "At most", { inputmode: "decimal" }));
     box.append(grid);
   }
   for (const group of one.groups) {

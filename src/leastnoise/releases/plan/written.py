@@ -176,22 +176,21 @@ def as_python(document: Mapping[str, Any], *, also: Sequence[str] = ()) -> str:
         >>> print(as_python({"name": "c", "statistic": [{"kind": "count"}]}).splitlines()[-1])
         )
     """
-    source = document.get("source")
-    kind = next((name for name in _SOURCES if source and name in source), None)
+    source = document.get("source") or {}
+    kind = next((name for name in _SOURCES if name in source), None)
     lines = [f"from leastnoise import {', '.join(sorted(['Plan', 'Statistic', *also]))}"]
-    if kind:
+    made = "None"
+    if kind is not None:
         lines.append(f"from leastnoise.releases.plan.source import {_SOURCES[kind]}")
-    lines += ["", "plan = Plan("]
-    for name, value in document.items():
-        if name not in ("source", "statistic") and value is not None:
-            lines.append(f"    {name}={value!r},")
-    if kind and source:
-        rest = "".join(f", {name}={value!r}" for name, value in source.items() if name != kind)
-        lines.append(f"    source={_SOURCES[kind]}({source[kind]!r}{rest}),")
-    else:
-        lines.append("    source=None,")
-    lines.append("    statistics=(")
+        rest = {name: value for name, value in source.items() if name != kind}
+        made = f"{_SOURCES[kind]}({', '.join([repr(source[kind]), *_arguments(rest)])})"
+    head = {name: document[name] for name in document if name not in ("source", "statistic")}
+    lines += ["", "plan = Plan(", *(f"    {one}," for one in _arguments(head))]
+    lines += [f"    source={made},", "    statistics=("]
     for entry in document.get("statistic", []):
-        inner = ", ".join(f"{name}={value!r}" for name, value in entry.items() if value is not None)
-        lines.append(f"        Statistic({inner}),")
+        lines.append(f"        Statistic({', '.join(_arguments(entry))}),")
     return "\n".join([*lines, "    ),", ")"]) + "\n"
+
+
+def _arguments(content: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={value!r}" for name, value in content.items() if value is not None]
