@@ -274,7 +274,8 @@ def test_a_newcomer_makes_a_plan_that_the_command_line_takes(page: Any, tmp_path
     sent = page.run("return window.sent.join()")
     assert SECRET not in sent
     assert SECRET not in page.driver.page_source
-    assert page.complaints() == []
+    # groups without keys were told, as they should be, and nothing else went wrong
+    assert [text for text in page.complaints() if "status of 422" not in text] == []
 
 
 def test_a_plan_goes_in_again_is_compared_and_back_goes_back(page: Any, tmp_path: Path):

@@ -82,7 +82,7 @@ class Guard:
         hosts = [value.decode("latin-1").lower() for value in headers.get(b"host", [])]
         if len(hosts) != 1 or not self._is_known(hosts[0]):
             return 421, "This server answers to localhost and to its own address only."
-        is_posted = scope["method"] == "POST" and scope["path"].startswith(POSTED)
+        is_posted = _is_posted(scope)
         if scope["method"] not in ("GET", "HEAD") and not is_posted:
             return 405, "Only GET is answered."
         if _is_from_elsewhere(scope, headers, hosts[0]):
@@ -108,6 +108,10 @@ class Guard:
         except ValueError:
             return False
         return True
+
+
+def _is_posted(scope: Scope) -> bool:
+    return scope["method"] == "POST" and scope["path"].startswith(POSTED)
 
 
 def _unwanted_body(headers: Mapping[bytes, list[bytes]]) -> tuple[int, str] | None:

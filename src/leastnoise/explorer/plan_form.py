@@ -62,8 +62,9 @@ def _takes_column(kind: str) -> bool:
 
 def _takes_bounds(kind: str) -> bool:
     """Whether a statistic of the kind is of numbers between a least and a largest."""
+    declared: dict[str, Any] = {"lower": 0.0, "upper": 1.0, "pitch": 0.5, "missing": "drop"}
     try:
-        Statistic(kind, column="x", lower=0, upper=1, pitch=0.5, missing="drop")  # type: ignore[arg-type]  # as it is declared
+        Statistic(kind, column="x", **declared)  # type: ignore[arg-type]  # as it is declared
     except LeastNoiseError:
         return False
     return True

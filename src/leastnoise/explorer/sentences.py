@@ -218,7 +218,7 @@ def claims(design: Design, setting: PageSetting, gaussian_sigma: float | None) -
     return {
         "law": f"The noise for ε = {epsilon} has σ = {sigma}{needed}.",
         "curve": f"At δ = {odds(design.delta)} this design has ε = {epsilon}{beside}.",
-        "numbers": f"At σ = {sigma}, {_costs(setting)} ε = {epsilon}; every further one costs more.",
+        "numbers": f"At σ = {sigma}, {_costs(setting)} ε = {epsilon}; each further one adds to it.",
         "rivals": f"At σ = {sigma} this design has ε = {epsilon}{beside}{known}.",
     }
 
