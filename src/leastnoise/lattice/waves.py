@@ -20,6 +20,7 @@ from leastnoise.lattice.shells import Floats
 _CHUNK = 1 << 19  # values at a time
 _WHOLE = 1e-9  # a sine below this is that of a multiple of π
 _LARGEST = 10_000  # of a coefficient, in units of the smallest
+_CLOSE = 1e-10  # of the largest: what is so near to a whole multiple is one
 _NOTHING = 1e-16  # of all probability
 _MOST = 4_000  # cubes of a mixture
 
@@ -86,7 +87,7 @@ def whole_multiples(coefficients: Floats) -> tuple[Floats, float] | None:
         whole = np.rint(multiples)
         if np.abs(whole).max() > _LARGEST:
             return None
-        if np.all(np.abs(multiples - whole) <= 1e-11 * np.abs(multiples)):
+        if np.all(np.abs(multiples - whole) <= _CLOSE * np.max(np.abs(whole))):
             return np.asarray(whole, dtype=np.float64), unit / parts
     return None
 

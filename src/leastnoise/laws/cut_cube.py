@@ -48,14 +48,7 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws import cut_cube_forms
-from leastnoise.laws.base import (
-    Domain,
-    Noise,
-    answers_of_a_draw,
-    coefficients_of,
-    probabilities,
-)
+from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.cube_sums import FEWEST, SumOfSquares, ball_share, panels
@@ -120,14 +113,6 @@ class CutCubeNoise(Noise):
         """(d + 1)(d + 2)b²·E[w_1²]; on the integers 1/12 more."""
         plain = self.scale**2 * unit_variance(self.dimension, self.square)
         return plain if self.domain == "real" else plain + 1.0 / 12.0
-
-    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
-        c, places = coefficients_of(self, coefficients), real_array("t", t)
-        plain = self.scale * math.sqrt(unit_variance(self.dimension, self.square))
-        law = self.scale, self.square, self.dimension, c, plain, places.ravel()
-        is_whole = self.domain == "integer"
-        find = cut_cube_forms.whole_characteristic if is_whole else cut_cube_forms.characteristic
-        return find(*law).reshape(places.shape)
 
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError(

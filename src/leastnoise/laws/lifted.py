@@ -32,7 +32,6 @@ number that is wider is a narrower one stretched, and the other is symmetric and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

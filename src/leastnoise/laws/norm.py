@@ -264,7 +264,7 @@ class NormNoise(ShellNoise):
         if whole is None or miss < 1e3 * ROUNDING:
             return None
         masses = self._listed
-        log_falls = falls(masses, self.log_shell_counts(np.arange(masses.size)))
+        log_falls = shells.falls(masses, self.log_shell_counts(np.arange(masses.size)))
         sizes = sizes_of_combination(log_falls, whole[0])
         if sizes is None:
             return None

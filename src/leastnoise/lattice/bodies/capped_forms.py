@@ -2,18 +2,18 @@
 ⌈Σy/k⌉): `touched`, g(|x|), and `count`, g(x⁺) + g(x⁻).
 
 **Layers.** The law of `touched` is a mixture of uniform laws on {g(|x|) ≤ p} with the weights
-h_p − h_{p+1} for each point, that of `count` one on {g(x⁺) ≤ p, g(x⁻) ≤ q} with the weights w_{p+q},
-w_t = h_t − 2h_{t+1} + h_{t+2}: the sums of these over all layers that hold a point are its h. In a
-layer entries are independent but for their sum, which is at most kp.
+h_p − h_{p+1} for each point, that of `count` one on {g(x⁺) ≤ p, g(x⁻) ≤ q} with the weights
+w_{p+q}, w_t = h_t − 2h_{t+1} + h_{t+2}: the sums of these over all layers that hold a point are its
+h. In a layer entries are independent but for their sum, which is at most kp.
 
 **Two answers.** The rest of a layer depends on |x_1| + |x_2|, or on the positive and the negative
 part of the two, alone: the law of the pair is a table.
 
-**Whole coefficients.** Let Q(u) be the transform, at an angle θ, of the moved entries whose sizes
-add up to u. One entry y = 1 … p more makes of it Σ_y e^(icθy) Q(u − y) = e^(icθu) times a window sum
-of e^(−icθv) Q(v): prefix sums for all u and θ at once. Σ_u Q(u)·#{others with a sum ≤ kp − u} is the
-transform of the layer. The form is a whole number of at most kT·max|c|, so finitely many θ give its
-probabilities.
+**Several.** Let Q(u) be the transform, at an angle θ, of the moved entries whose sizes add up to
+u. One entry y = 1 … p more makes of it Σ_y e^(icθy) Q(u − y) = e^(icθu) times a window sum of
+e^(−icθv) Q(v): prefix sums for all u and θ at once. Σ_u Q(u)·#{others with a sum ≤ kp − u} is the
+transform of the layer. With whole coefficients the form is a whole number of at most kT·max|c|, so
+that few θ give its probabilities.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def count_characteristic(
 def _checked(log_h: Floats, dimension: int, coefficients: Floats) -> Floats:
     if dimension * math.log10(2.0 * log_h.size + 1.0) > _MOST_DIGITS:
         raise UnsupportedError(f"A form in answers of a draw of {dimension} takes too long.")
-    return coefficients[coefficients != 0.0]
+    return np.asarray(coefficients[coefficients != 0.0])
 
 
 def _rows(p: int, k: int, most: int, zero: float, times: float) -> list[Floats]:
@@ -131,7 +131,7 @@ def _curve(h: Floats) -> Floats:
     size = h.size
     long = np.concatenate([h, np.zeros(size + 2)])
     second = long[:-2] - 2.0 * long[1:-1] + long[2:]
-    return second[np.add.outer(np.arange(size), np.arange(size))]
+    return np.asarray(second[np.add.outer(np.arange(size), np.arange(size))])
 
 
 def _tables(last: int, k: int, others: int, zero: float, size: int) -> list[Floats]:
@@ -178,7 +178,7 @@ def _in_parts(
 
 def _turns(c: float, theta: Floats, size: int) -> Complexes:
     """e^(icθu) by [u, θ]."""
-    return np.exp(1j * np.outer(np.arange(size), c * theta))
+    return np.asarray(np.exp(1j * np.outer(np.arange(size), c * theta)))
 
 
 def _with_one_more(q: Complexes, p: int, turns: Complexes) -> Complexes:
@@ -188,9 +188,7 @@ def _with_one_more(q: Complexes, p: int, turns: Complexes) -> Complexes:
     return np.asarray(turns * (prefix[u] - prefix[np.maximum(u - p, 0)]))
 
 
-def _touched(
-    log_h: Floats, dimension: int, k: int, moved: Floats, theta: Floats
-) -> Floats:
+def _touched(log_h: Floats, dimension: int, k: int, moved: Floats, theta: Floats) -> Floats:
     h, total = np.exp(log_h), np.zeros(theta.size)
     falls = h - np.append(h[1:], 0.0)
     turns = {c: _turns(c, theta, k * (h.size - 1) + 1) for c in set(moved.tolist())}
@@ -204,9 +202,7 @@ def _touched(
     return total
 
 
-def _count(
-    log_h: Floats, dimension: int, k: int, moved: Floats, theta: Floats
-) -> Floats:
+def _count(log_h: Floats, dimension: int, k: int, moved: Floats, theta: Floats) -> Floats:
     h, others = np.exp(log_h), dimension - moved.size
     groups, times = np.unique(moved, return_counts=True)
     turns = [_turns(float(c), theta, k * (h.size - 1) + 1) for c in groups]

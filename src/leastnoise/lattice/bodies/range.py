@@ -107,7 +107,7 @@ class RangeBody:
 
     def characteristic(self, masses: Floats, coefficients: Floats, t: Floats) -> Floats:
         log_fall = falls(masses, self.log_shell_counts(np.arange(masses.size)))
-        places = np.arange(masses.size) + 1.0
+        places = np.arange(1.0, masses.size + 1.0)
         log_all = (self.dimension + 1) * np.log(places)
         after = np.append(log_fall[1:], -np.inf)
         weights = np.exp(log_fall + log_all) - np.exp(after + log_all)

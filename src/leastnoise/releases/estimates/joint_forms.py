@@ -14,11 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.waves import whole_multiples
 from leastnoise.laws.base import Noise
 from leastnoise.releases.estimates.reconstructed import symmetric
-from leastnoise.releases.tables.intervals import ErrorPart
+from leastnoise.releases.tables.intervals import ErrorLaw, ErrorPart, SymmetricLaw
 
+_FAR = 1e-13  # probability beyond which whole numbers are not listed
+_MOST_PLACES = 1 << 14  # of those: beyond, a characteristic function is as soon computed
 _DIGITS = 12  # of the coefficients of a form of length 1: those that agree in these are the same
 
 
@@ -54,6 +59,19 @@ def error_part(noise: Noise, parts: Sequence[float], count: int) -> ErrorPart:
 
 
 @lru_cache(maxsize=256)
-def _form(noise: Noise, coefficients: tuple[float, ...]) -> FormLaw:
-    """One law for all parts of an error that have it."""
-    return FormLaw(noise, coefficients)
+def _form(noise: Noise, coefficients: tuple[float, ...]) -> ErrorLaw:
+    """One law for all parts of an error that have it: of whole numbers with whole coefficients, not
+    too large, its probabilities, by one Fourier transform over a period."""
+    form = FormLaw(noise, coefficients)
+    c = np.array(coefficients)
+    whole = whole_multiples(c[c != 0.0]) if noise.domain == "integer" else None
+    if whole is None:
+        return form
+    multiples, unit = whole
+    reach = float(noise.quantile(_FAR, upper=True)) * float(np.sum(np.abs(multiples)))
+    size = 1 << math.ceil(2.0 * reach + 1.0).bit_length()
+    if size > _MOST_PLACES:
+        return form
+    places = 2.0 * math.pi / (size * unit) * np.arange(size // 2 + 1.0)
+    masses = np.fft.irfft(form.characteristic(places), size)[: size // 2]
+    return SymmetricLaw(np.maximum(masses, 0.0), unit)

@@ -3,9 +3,8 @@
 Draws are independent; within one any two answers have the same correlation ρ, so a form with the
 coefficients c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the
 variance is in proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were
-measured, so the same holds for them. The half-width is that of the exact law
-where each draw moves the form by one of its answers, or by answers whose joint law is known
-(`joint_forms`); else of 10,000 trials.
+measured, so the same holds for them. The half-width is that of the exact law of the form
+(`joint_forms`); of 10,000 trials only where that would take too long.
 """
 
 from __future__ import annotations
