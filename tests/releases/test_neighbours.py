@@ -143,8 +143,8 @@ def observed(folder, number, forced):
     source, drawn = Counted(number), []
     noisy = run._noisy
 
-    def noisy_or_forced(made, counts, given):
-        drawn.append(noisy(made, counts, given))
+    def noisy_or_forced(*given):
+        drawn.append(noisy(*given))
         return drawn[0] if forced is None else forced
 
     out = ["r.csv", "r.json", "r.html", "r.parquet"]

@@ -172,6 +172,7 @@ class Plan:
         self._check_statistics()
         self._check_formulas()
         self._check_unit()
+        self._check_discovered()
         for word in self.postprocess:
             one_of("postprocess", word, POSTPROCESSING)
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
@@ -302,6 +303,39 @@ class Plan:
                 "Persons may be in many groups: declare groups_per_person = in how many groups of "
                 "a group_by one person counts at most."
             )
+
+    def _check_discovered(self) -> None:
+        """Which keys are shown is decided by a number that is published too."""
+        counted = set(self.discovering)
+        for statistic in self.statistics:
+            for key in statistic.group_by:
+                if key.discover and key not in counted:
+                    kind = "count" if self.one_row_per_person else "persons"
+                    raise PlanError(
+                        f"{statistic.name!r} discovers the keys of {key.column!r}: how many "
+                        "persons have a key decides whether it is shown, so that number is measured; "
+                        f'declare it as a statistic too, kind = "{kind}" with the same group_by '
+                        f"by {key.column!r} alone, and without where."
+                    )
+        for statistic in self.discovering.values():
+            if statistic.sigma is not None:
+                raise PlanError(
+                    f"{statistic.name!r} decides which keys are shown: its noise follows from the "
+                    "budget. Declare a weight instead of sigma."
+                )
+        if self.discovering and "totals" in self.postprocess:
+            raise PlanError(
+                'postprocess = ["totals"] is for groups that are all known: leave it out where '
+                "keys are discovered."
+            )
+
+    @property
+    def discovering(self) -> dict[Key, Statistic]:
+        """The keys that are not known, with the statistic that counts the persons of each."""
+        kinds = ("persons", "count", "histogram") if self.one_row_per_person else ("persons",)
+        counts = [s for s in self.statistics if s.kind in kinds and not s.where]
+        single = [s for s in counts if len(s.group_by) == 1 and s.group_by[0].discover]
+        return {s.group_by[0]: s for s in reversed(single)}
 
     def _check_totals(self) -> None:
         """Groups add up to a total only if both are of the same rows."""
