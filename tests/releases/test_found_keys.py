@@ -24,7 +24,7 @@ from leastnoise.releases.noise.discovery import cut_geometric, interval_of_shown
 from leastnoise.releases.noise.found_keys import most_of_each, with_found
 from leastnoise.releases.noise.mechanism import mechanism
 from leastnoise.releases.noise.search import composed_epsilon
-from leastnoise.releases.noise.sensitivity import DISCOVERS, blocks, is_checks
+from leastnoise.releases.noise.sensitivity import DISCOVERS, is_checks
 from leastnoise.releases.plan.file import plan_from
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
@@ -408,9 +408,10 @@ def test_declarations_that_cannot_be_meant(tmp_path):
             Statistic("count", group_by={"ward": {"discover": True, **more}})
     with pytest.raises(PlanError, match="float64: only of text"):
         open_table(plan_of(ROWS, one_row_per_person=True), pyarrow.table({"ward": [1.5]}))
+    count = Statistic("count", group_by={"ward": {"discover": True, "match": "trim"}})
+    trimmed = plan_of(count, one_row_per_person=True)
     with pytest.raises(PlanError, match="match = 'trim' is for text"):
-        count = Statistic("count", group_by={"ward": {"discover": True, "match": "trim"}})
-        open_table(plan_of(count, one_row_per_person=True), pyarrow.table({"ward": [1]}))
+        open_table(trimmed, pyarrow.table({"ward": [1]}))
     path = tmp_path / "t.csv"
     path.write_text("ward\nA\n")
     content = {"name": "k", "epsilon": 1.0, "delta": 1e-6, "relation": "add/remove"}

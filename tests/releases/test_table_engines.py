@@ -339,7 +339,7 @@ def test_the_same_keys_are_found(engine, unit, match):
     asked = (Statistic(kind, group_by=key), Statistic("sum", **test_found_keys.DAYS, group_by=key))
     plan = test_found_keys.plan_of(*asked, **test_found_keys.UNITS[unit])
     made = mechanism(plan)
-    people = ["p", "P", "é", "~|", None, "q"]
+    people = ["p", "P", "é", "~|", None, *map(str, range(20))]
     rows = [test_found_keys.dirty(rng, rng.choice(people)) for _ in range(150)]
     words = ["ÄÖ", "äö", "İ", "ı", "Σ", "ς", "ẞ", "ß", "ﬁ", "Ǆ", "ǅ", "\u00a0A", "𐐀", "𐐨"]
     rows += [{**rows[0], "id": "w", "ward": word} for word in words for _ in range(2)]

@@ -338,7 +338,7 @@ def _noisy(
     made: Mechanism,
     counts: Sequence[Counts],
     added: AddedNoise,
-    shown: Mapping[tuple[Key, str], Fraction],
+    shown: Mapping[tuple[Key, str], Fraction] | None = None,
 ) -> list[float]:
     """Every answer with noise, in its own units. Exact rational arithmetic up to the last line.
     The numbers with which keys were shown have theirs."""
@@ -346,7 +346,7 @@ def _noisy(
     for i, counted in enumerate(exact_answers(made, counts)):
         units.append(made.entries[i].sensitivity * Fraction(made.scale_of[i]))
         scaled.append(counted / units[i])
-    known = _known(made, shown)
+    known = _known(made, shown or {})
     left = replace(made, draws=tuple(one for one in made.draws if one.entries[0] not in known))
     noisy = list(added(left, scaled))
     for i, number in known.items():

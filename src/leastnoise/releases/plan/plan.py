@@ -313,7 +313,7 @@ class Plan:
                     kind = "count" if self.one_row_per_person else "persons"
                     raise PlanError(
                         f"{statistic.name!r} discovers the keys of {key.column!r}: how many "
-                        "persons have a key decides whether it is shown, so that number is measured; "
+                        "persons have a key decides whether it is shown, so that is measured; "
                         f'declare it as a statistic too, kind = "{kind}" with the same group_by '
                         f"by {key.column!r} alone, and without where."
                     )
