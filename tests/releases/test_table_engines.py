@@ -31,6 +31,7 @@ from releases import (
     tables,
     test_distinct,
     test_found_keys,
+    test_lookup,
     three_sets,
 )
 
@@ -356,3 +357,12 @@ def test_the_same_keys_are_found(engine, unit, match):
             table.close()
     assert found[0] == found[1]
     assert len(found[0][0]) > 10
+
+
+@pytest.mark.parametrize("unit", ["rows", "persons"])
+def test_the_same_integers_of_columns_that_are_looked_up(engine, unit):
+    pa = pytest.importorskip("pyarrow")
+    rng, plan = random.Random(2), test_lookup.plan_of(**test_lookup.UNITS[unit])
+    rows = [test_lookup.row(rng, rng.choice(["p", "P", "é", None, "q"])) for _ in range(80)]
+    arrow = pa.Table.from_pylist(rows, schema=test_lookup.SCHEMA)
+    assert integers(plan, stored(engine, "lookup", arrow)) == integers(plan, arrow)

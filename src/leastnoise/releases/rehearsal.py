@@ -152,7 +152,7 @@ def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
     for statistic in plan.statistics:
         column = statistic.column
         is_number = statistic.values is not None
-        if is_number and column not in filled and column not in plan.derive:
+        if is_number and column not in filled and column not in plan.computed:
             filled.add(str(column))
             yield False, _of_values(statistic)
     beside = _beside(plan)
@@ -165,7 +165,8 @@ def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
 def _keys_in_the_table(plan: Plan) -> list[Key]:
     """Those of no computed column, the longest paths first."""
     keys = [key for statistic in plan.statistics for key in statistic.group_by]
-    read = [key for key in keys if not set(plan.derive).intersection(key.path_columns)]
+    read = [key for key in keys if not set(plan.computed).intersection(key.path_columns)]
+    read += [lookup.key(are_texts=True) for lookup in plan.lookups]
     return sorted(read, key=lambda one: -len(one.path))
 
 

@@ -491,7 +491,7 @@ def checks_block(
     """The block of the checks that count persons, if there are any; with `left_out` for those whose
     rows are left out, by default by the bounds of every grouping."""
     values = bounded_columns(plan)
-    columns = dict.fromkeys(one.column for one in values if one.column not in plan.derive)
+    columns = dict.fromkeys(one.column for one in values if one.column not in plan.computed)
     answers = [
         *(Answer("other keys", group_by=one, where=where) for one, where in other_keys),
         *(Answer("unreadable", column=column) for column in columns),

@@ -56,6 +56,7 @@ from leastnoise.releases.plan.formula import (
     written,
 )
 from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.lookup import Lookup
 from leastnoise.releases.plan.reading import Reading, readings_of
 from leastnoise.releases.plan.source import MOST_TEXT, Frame, Source, text
 from leastnoise.releases.plan.statistic import Statistic
@@ -110,6 +111,8 @@ class Plan:
         derive: Columns that are computed from those of the table, row by row: a table of names and
             formulas, such as {"bmi": "weight / (height * height)"}, each of which may use those
             before it.
+        lookups: Public tables with one row a key, whose columns the rows of that key get: `Lookup`
+            objects. Formulas, keys and statistics may use them.
 
     Raises:
         PlanError: something that privacy needs is not declared, or contradicts itself.
@@ -146,6 +149,7 @@ class Plan:
     columns: tuple[Reading, ...] = ()
     derive: Mapping[str, str] = field(default_factory=dict)
     advantage: float | None = None
+    lookups: tuple[Lookup, ...] = ()
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -213,6 +217,8 @@ class Plan:
         for name, formula in written_down.items():
             written_down[name] = written(parsed(formula, f"[derive] {name}"))
         object.__setattr__(self, "derive", written_down)
+        object.__setattr__(self, "lookups", tuple(self.lookups))
+        self._check_lookups()
         self._check_names()
         if self.where != "":
             object.__setattr__(self, "where", written(parsed(self.where, "where")))
@@ -220,6 +226,25 @@ class Plan:
         for statistic in self.statistics:
             if statistic.condition is not None:
                 condition(statistic.condition, self.kinds, f"where of {statistic.name!r}")
+
+    def _check_lookups(self) -> None:
+        """What is looked up is new, and by a column of the table itself."""
+        names = [name for lookup in self.lookups for name in lookup.columns]
+        taken = {self.person, *self.derive, *(reading.column for reading in self.columns)}
+        for name in names:
+            if name in taken or names.count(name) > 1:
+                raise PlanError(f"The lookup column {name!r} has the name of another: rename it.")
+        for lookup in self.lookups:
+            if lookup.on in {*names, *self.derive}:
+                raise PlanError(
+                    f"The lookup on {lookup.on!r} is by a column of the table, and by no computed "
+                    "one."
+                )
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """The columns that the table itself does not have."""
+        return (*(name for lookup in self.lookups for name in lookup.columns), *self.derive)
 
     def _check_names(self) -> None:
         """Derived columns are new ones, of kinds that are known; the person is none of them."""
@@ -236,7 +261,8 @@ class Plan:
     @cached_property
     def kinds(self) -> dict[str, Kind]:
         """What the columns hold, as far as it is declared or computed."""
-        found = {reading.column: reading.kind for reading in self.columns}
+        found: dict[str, Kind] = {reading.column: reading.kind for reading in self.columns}
+        found |= {name: kind for lookup in self.lookups for name, kind in lookup.kinds.items()}
         for name, formula in self.formulas.items():
             what = f"[derive] {name}"
             unknown = set(columns_of(formula)) & set(self.derive) - set(found)
@@ -389,7 +415,8 @@ class Plan:
             named += [] if statistic.column is None else [statistic.column]
         for formula in (*self.formulas.values(), *self.conditions):
             named += columns_of(formula)
-        return tuple(name for name in dict.fromkeys(named) if name not in self.derive)
+        named += [lookup.on for lookup in self.lookups]
+        return tuple(name for name in dict.fromkeys(named) if name not in self.computed)
 
     @property
     def conditions(self) -> tuple[Formula, ...]:
@@ -402,7 +429,8 @@ class Plan:
         names = [f.name for f in fields(self) if f.name not in ("source", "statistics")]
         plain = {name: getattr(self, name) for name in names}
         plain["columns"] = {reading.column: reading.describe() for reading in self.columns}
-        for name in ("where", "columns", "derive"):
+        plain["lookups"] = [lookup.describe() for lookup in self.lookups]
+        for name in ("where", "columns", "derive", "lookups"):
             if not plain[name]:
                 del plain[name]
         if not self.person_is:  # plans that do not say it keep the hash they always had
