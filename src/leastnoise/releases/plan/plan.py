@@ -25,7 +25,8 @@ PlanError that says what to declare:
     pitch = 0.5
     missing = "drop"              # null, NaN, unreadable text: "drop", or the number to put in
                                   # their place
-    group_by = { ward = ["A", "B", "C"] }    # declared keys; all other keys are one group more
+    group_by = { ward = ["A", "B", "C"] }    # declared keys; all other keys are one group more;
+                                  # or "discover", where they are not known
 """
 
 from __future__ import annotations
