@@ -442,6 +442,66 @@ MUTANTS: list[Mutant] = [
     ),
     *_in(
         "releases/noise/sensitivity.py",
+        "releases/test_distinct.py",
+        (
+            "return 0, limit.rows_in_group\n",
+            "return 0, 1\n",
+            "several values of a person count as one",
+        ),
+    ),
+    *_in(
+        "releases/data/queries.py",
+        "releases/test_distinct.py",
+        (
+            "view = view if plan.person is None else view.distinct()",
+            "view = view",
+            "rows that repeat a value take the room of others",
+        ),
+    ),
+    *_in(
+        "releases/noise/sensitivity.py",
+        "releases/test_found_keys.py",
+        (
+            "every = most_groups(group_by, 2 * limit.groups)",
+            "every = len(groups(group_by))",
+            "a person who is replaced is seen in one group that is found",
+        ),
+        (
+            "return otherwise if is_discovered(group_by) else len(groups(group_by))",
+            "return len(groups(group_by))",
+            "one group that may be found is all that a person is in",
+        ),
+    ),
+    *_in(
+        "releases/noise/discovery.py",
+        "releases/test_found_keys.py",
+        (
+            "return len(_survival(noise)) // 2\n",
+            "return len(_survival(noise)) // 2 - 1\n",
+            "a key of one person is shown as if others had it",
+        ),
+        (
+            "log_most = math.log(-math.expm1(math.log1p(-delta) / uses))",
+            "log_most = math.log(delta)",
+            "every draw that finds keys has all of delta",
+        ),
+        (
+            "rate = epsilon / uses",
+            "rate = epsilon",
+            "every draw that finds keys has all of epsilon",
+        ),
+    ),
+    *_in(
+        "releases/release.py",
+        "releases/test_found_keys.py",
+        (
+            "for label, number in sorted(largest)}",
+            "for label, number in largest}",
+            "found keys are listed by their sizes",
+        ),
+    ),
+    *_in(
+        "releases/noise/sensitivity.py",
         "releases/test_filters.py",
         (
             "is_free = bool(group_by) or where is not None or plan.may_drop_rows",
@@ -544,7 +604,7 @@ MUTANTS: list[Mutant] = [
             "replacing touches the groups left, not those entered",
         ),
         (
-            "min(int(plan.groups_per_person or 1), rows, len(groups(group_by)))",
+            "min(int(plan.groups_per_person or 1), rows, most_groups(group_by, rows))",
             "1",
             "a person is taken to be in one group",
         ),

@@ -100,7 +100,7 @@ def ours(plan: Any, table: Any) -> tuple[Any, float]:
             * float(entry.answer.unit)
         )
         scales.append(entry.sensitivity * float(entry.answer.unit))
-    added = partial(_drawn, made, OperatingSystemEntropy())
+    added = partial(_drawn, OperatingSystemEntropy())
     noisy = (np.array(_noisy(made, counts, added))[asked] for _ in range(TRIALS))
     errors = [(one - truth) / scales for one in noisy]
     return made, float(np.sqrt(np.mean(np.square(errors))))

@@ -128,7 +128,7 @@ def measured(case: Case, releases: int, *, any_signs: bool) -> Measured:
     scales = np.repeat(uppers, len(truth) // len(uppers))
     errors, within = [], []
     for seed in range(releases):
-        noisy = _noisy(made, counts, partial(_drawn, made, InsecureSeededEntropy(seed)))
+        noisy = _noisy(made, counts, partial(_drawn, InsecureSeededEntropy(seed)))
         rows = estimate.rows(plan, made, noisy)[: len(truth)]
         missed = np.array([row.value for row in rows]) - truth
         errors.append(missed / scales)

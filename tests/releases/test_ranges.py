@@ -340,7 +340,7 @@ def test_measured_errors_are_those_stated(case, request):
     forms += [{names[0]: 1, names[1]: -1}, {names[0]: 1, names[-1]: -2}, dict.fromkeys(names, 1)]
     errors, stated = [[] for _ in forms], {}
     for seed in range(600):
-        drawn = _drawn(made, InsecureSeededEntropy(seed), [Fraction(0)] * len(made.entries))
+        drawn = _drawn(InsecureSeededEntropy(seed), made, [Fraction(0)] * len(made.entries))
         noisy = [float(noise) * worth(made, i) for i, noise in enumerate(drawn)]
         if seed == 0:
             rows = estimate.rows(one, made, noisy)
@@ -407,7 +407,7 @@ def errors_of_heart(releases):
         opened.close()
     missed, within = [], []
     for seed in range(releases):
-        noisy = _noisy(made, counts, partial(_drawn, made, InsecureSeededEntropy(seed)))
+        noisy = _noisy(made, counts, partial(_drawn, InsecureSeededEntropy(seed)))
         rows = estimate.rows(one, made, noisy)[: len(HEART)]
         missed.append(np.array([row.value for row in rows]) - truth)
         within.append(np.abs(missed[-1]) <= [row.half_width for row in rows])

@@ -15,16 +15,25 @@ import ibis
 
 from leastnoise.errors import PlanError
 from leastnoise.ledger.ledger import Ledger
-from leastnoise.releases.data.counts import aggregate
+from leastnoise.releases.data.counts import aggregate, persons_by_key
 from leastnoise.releases.data.opening import open_table
 from leastnoise.releases.data.scan import executed
+from leastnoise.releases.noise.found_keys import with_found
 from leastnoise.releases.noise.mechanism import mechanism
 from leastnoise.releases.noise.sensitivity import blocks
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.source import Connection
 from leastnoise.releases.plan.statistic import Statistic
 from leastnoise.releases.release import release
-from releases import engines, spread_plans, tables, test_distinct, three_sets
+from releases import (
+    engines,
+    spread_plans,
+    tables,
+    test_distinct,
+    test_found_keys,
+    test_lookup,
+    three_sets,
+)
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -327,3 +336,40 @@ def test_the_same_numbers_of_distinct_values(engine, unit):
     rows = [test_distinct.row(rng, rng.choice(["p", "P", "é", "~|", None])) for _ in range(60)]
     arrow = pa.Table.from_pylist(rows, schema=test_distinct.SCHEMA)
     assert integers(plan, stored(engine, "distinct", arrow)) == integers(plan, arrow)
+
+
+@pytest.mark.parametrize(("unit", "match"), [("rows", "casefold"), ("persons", "exact")])
+def test_the_same_keys_are_found(engine, unit, match):
+    """Keys as they are typed, and what is asked of those that are shown, the same everywhere."""
+    pa = pytest.importorskip("pyarrow")
+    rng, key = random.Random(9), {"ward": {"discover": True, "match": match}}
+    kind = "count" if unit == "rows" else "persons"
+    asked = (Statistic(kind, group_by=key), Statistic("sum", **test_found_keys.DAYS, group_by=key))
+    plan = test_found_keys.plan_of(*asked, **test_found_keys.UNITS[unit])
+    made = mechanism(plan)
+    people = ["p", "P", "é", "~|", None, *map(str, range(20))]
+    rows = [test_found_keys.dirty(rng, rng.choice(people)) for _ in range(150)]
+    words = ["ÄÖ", "äö", "İ", "ı", "Σ", "ς", "ẞ", "ß", "ﬁ", "Ǆ", "ǅ", "\u00a0A", "𐐀", "𐐨"]
+    rows += [{**rows[0], "id": "w", "ward": word} for word in words for _ in range(2)]
+    arrow = pa.Table.from_pylist(rows, schema=test_found_keys.SCHEMA)
+    found = []
+    for source in (stored(engine, "keys", arrow), arrow):
+        table = open_table(plan, source)
+        try:
+            counted = persons_by_key(plan, table, made.blocks[0])
+            (wanted,) = plan.discovering
+            known, noise = with_found(plan, made, {wanted: list(counted)[::2]})
+            found.append((counted, [aggregate(known, table, one) for one in noise.blocks[1:]]))
+        finally:
+            table.close()
+    assert found[0] == found[1]
+    assert len(found[0][0]) > 10
+
+
+@pytest.mark.parametrize("unit", ["rows", "persons"])
+def test_the_same_integers_of_columns_that_are_looked_up(engine, unit):
+    pa = pytest.importorskip("pyarrow")
+    rng, plan = random.Random(2), test_lookup.plan_of(**test_lookup.UNITS[unit])
+    rows = [test_lookup.row(rng, rng.choice(["p", "P", "é", None, "q"])) for _ in range(80)]
+    arrow = pa.Table.from_pylist(rows, schema=test_lookup.SCHEMA)
+    assert integers(plan, stored(engine, "lookup", arrow)) == integers(plan, arrow)

@@ -304,6 +304,7 @@ def _show_release(done: Release, book: Ledger | None, share: str, files: Sequenc
     if any(row.is_hidden for row in done.rows):
         counted = "Each person is counted in one of these lines"
         click.echo(f"to: how many there are. {counted}; the upper end adds those that may hide it.")
+    _show_keys(done.plan, done.mechanism)
     click.echo(_gain(done.plan, done.mechanism))
     if book is not None:
         click.echo(left(book.dataset(_dataset(done.plan))))
@@ -335,6 +336,7 @@ def _preview_as_json(
     return {
         "plan_hash": plan.hash,
         **{name: getattr(made, name) for name in shown},
+        "keys_shown_from": made.threshold,
         "attacker": vars(made.attacker),
         "statistics": [vars(row) for row in rows],
         "tables": tables(made),
@@ -356,6 +358,7 @@ def _show_preview(plan: Plan, made: Mechanism, rows: Sequence[Outlook], share: s
             cell.insert(5, apart)
     print_table(head, cells, left=2, last_left=True)
     _show_margins(made)
+    _show_keys(plan, made)
     if any(row.of_sum for row in rows):
         click.echo(
             "\nDeclare expected_n, about how many values each group will have, to see the ± of a "
@@ -380,6 +383,14 @@ def _show_margins(made: Mechanism) -> None:
             "complete = true for a column whose other rows should count nowhere: that needs no "
             "such cell, and less noise."
         )
+
+
+def _show_keys(plan: Plan, made: Mechanism) -> None:
+    """Which keys will be shown, where they are to be discovered."""
+    from leastnoise.releases.report.guarantee import keys_in_words
+
+    if made.threshold is not None:
+        click.echo(f"\n{keys_in_words(plan, made)}")
 
 
 def _explain(plan: Plan, made: Mechanism) -> None:

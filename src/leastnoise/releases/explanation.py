@@ -15,13 +15,14 @@ from leastnoise.releases.noise.sensitivity import (
     ContributionBounds,
     answers_for,
     contribution_bounds,
+    most_groups,
     sensitivity,
 )
-from leastnoise.releases.plan.keys import Key, number_of_text
+from leastnoise.releases.plan.keys import Key, is_discovered, number_of_text
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
 from leastnoise.releases.preview import Outlook, outlook
-from leastnoise.releases.report.guarantee import unit
+from leastnoise.releases.report.guarantee import keys_in_words, unit
 from leastnoise.text.numbers import above, below, counted
 
 # A bound beyond this that is a round number is one that nobody has thought about.
@@ -76,7 +77,7 @@ def explained(plan: Plan, made: Mechanism) -> Explanation:
     each = tuple(
         Explained(
             statistic.name,
-            _published(plan, statistic),
+            _published(plan, statistic, made),
             _one_person(plan, made, statistic),
             _error(ahead[statistic.name]),
         )
@@ -88,7 +89,7 @@ def explained(plan: Plan, made: Mechanism) -> Explanation:
 # What is published
 
 
-def _published(plan: Plan, statistic: Statistic) -> str:
+def _published(plan: Plan, statistic: Statistic, made: Mechanism) -> str:
     what = {
         "count": "the number of rows",
         "histogram": "the number of rows",
@@ -101,6 +102,8 @@ def _published(plan: Plan, statistic: Statistic) -> str:
     }[statistic.kind]
     where = f" where {statistic.where}" if statistic.where else ""
     said = f"{what}{where}{_grouped(statistic.group_by)}."
+    if is_discovered(statistic.group_by):
+        said += f" {keys_in_words(plan, made)}"
     if statistic.values is not None:
         said += f" {_bounded(statistic)}"
     if plan.where:
@@ -118,8 +121,11 @@ def _quantiles(statistic: Statistic) -> str:
 def _grouped(group_by: Sequence[Key]) -> str:
     if not group_by:
         return ""
+    by = " and ".join(key.column for key in group_by)
+    if is_discovered(group_by):
+        return f" in each group by {by} whose keys are shown"
     count = math.prod(len(key.labels) for key in group_by)
-    return f" in each of {count:,} groups by {' and '.join(key.column for key in group_by)}"
+    return f" in each of {count:,} groups by {by}"
 
 
 def _bounded(statistic: Statistic) -> str:
@@ -141,8 +147,8 @@ def _one_person(plan: Plan, made: Mechanism, statistic: Statistic) -> str:
         return _in_tree(plan, made, statistic, limit)
     of, groups = "", ""
     if statistic.group_by:
-        most = math.prod(len(key.labels) for key in statistic.group_by)
-        touched = min(limit.groups * (2 if plan.relation == "replace" else 1), most)
+        twice = limit.groups * (2 if plan.relation == "replace" else 1)
+        touched = min(twice, most_groups(statistic.group_by, twice))
         of, groups = " of a group", f", in at most {counted(touched, 'group')}"
     parts = [
         f"{_named(answer)}{of} by at most {_worth(plan, answer, limit)}"

@@ -36,6 +36,7 @@ from leastnoise.releases.result import Release
 PERSONS = 1000  # where the plan does not say how many there are
 _MOST_ROWS = 100_000
 _MISSING = 25  # of so many rows one has no value in a column
+_UNKNOWN = 8  # invented keys where those of a column are to be discovered
 _MET = 0.25  # the share of the values of a column that are those beside its name in a formula
 LACKING_DELTA = 1e-6  # of a plan without a δ, where there is no ledger to take a share from
 # Irrational steps fill [0, 1) evenly, those of two columns independently of each other.
@@ -151,7 +152,7 @@ def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
     for statistic in plan.statistics:
         column = statistic.column
         is_number = statistic.values is not None
-        if is_number and column not in filled and column not in plan.derive:
+        if is_number and column not in filled and column not in plan.computed:
             filled.add(str(column))
             yield False, _of_values(statistic)
     beside = _beside(plan)
@@ -164,7 +165,8 @@ def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
 def _keys_in_the_table(plan: Plan) -> list[Key]:
     """Those of no computed column, the longest paths first."""
     keys = [key for statistic in plan.statistics for key in statistic.group_by]
-    read = [key for key in keys if not set(plan.derive).intersection(key.path_columns)]
+    read = [key for key in keys if not set(plan.computed).intersection(key.path_columns)]
+    read += [lookup.key(are_texts=True) for lookup in plan.lookups]
     return sorted(read, key=lambda one: -len(one.path))
 
 
@@ -173,6 +175,9 @@ def _reading(plan: Plan, column: str) -> Reading | None:
 
 
 def _of_keys(key: Key, reading: Reading | None) -> Filled:
+    if key.discover:  # a few of which each is half as frequent as the one before
+        words = [f"key {i + 1}" for i in range(_UNKNOWN)]
+        return lambda place, _: {key.column: words[min(int(-math.log2(1.0 - place)), _UNKNOWN - 1)]}
     if key.is_of_days:
         return _of_days(key, reading)
     if key.edges:

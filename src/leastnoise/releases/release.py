@@ -5,7 +5,9 @@
 3. The ledger would allow it; the names and types of the table's columns are checked; every query
    runs on no rows, and files are read once to their end and forgotten. All this costs nothing.
 4. The ledger commits the spend, or refuses it.
-5. The engine counts and sums integers; noise is added to them as integers.
+5. The engine counts and sums integers; noise is added to them as integers. Keys that are to be
+   discovered come first: the persons of each are counted and get noise, and what is asked beside by
+   these keys is asked of those that are shown.
 6. Only now do numbers leave this function; the ledger notes the hash of what was published.
 
 An interruption before step 4 costs nothing. After it the spend stays: the ledger cannot know
@@ -14,7 +16,7 @@ whether something had been seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -34,19 +36,27 @@ from leastnoise.errors import (
 from leastnoise.ledger.event_log import now
 from leastnoise.ledger.ledger import Ledger
 from leastnoise.releases.advice import tried, unit_of, with_share
-from leastnoise.releases.data.counts import Counts, aggregate, read_through, rehearse
+from leastnoise.releases.data.counts import (
+    Counts,
+    aggregate,
+    persons_by_key,
+    read_through,
+    rehearse,
+)
 from leastnoise.releases.data.opening import open_table
 from leastnoise.releases.data.scans import parted, scans
 from leastnoise.releases.data.sealed_scan import SealedTable
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.estimates import estimate
 from leastnoise.releases.estimates.adding_up import added_up
-from leastnoise.releases.estimates.postprocessing import processed
+from leastnoise.releases.estimates.postprocessing import processed, suppressed
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.shares import with_hidden
-from leastnoise.releases.noise.mechanism import Mechanism, mechanism
-from leastnoise.releases.noise.sensitivity import Block
+from leastnoise.releases.noise.found_keys import most_of_each, with_found
+from leastnoise.releases.noise.mechanism import Draw, Mechanism, mechanism
+from leastnoise.releases.noise.sensitivity import DISCOVERS, Block
 from leastnoise.releases.plan.file import load_plan
+from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import Standing
 from leastnoise.releases.result import Release
@@ -55,8 +65,9 @@ from leastnoise.sampling import release as noised
 from leastnoise.sampling.entropy import Entropy, chosen, is_private, stamp_of
 
 Progress = Callable[[str, float], None]  # what is being done, and its share in [0, 1]
-# From the answers of all entries, in sensitivities and scales, to the same with noise.
-AddedNoise = Callable[[Sequence[Fraction]], Sequence[Fraction]]
+# From a mechanism and the answers of all its entries, in sensitivities and scales, to the same with
+# noise.
+AddedNoise = Callable[[Mechanism, Sequence[Fraction]], Sequence[Fraction]]
 
 
 def release(
@@ -133,11 +144,11 @@ def release(
         nonlocal entry
         if ledger is not None:
             entry = _spend(ledger, dataset, wanted, made, source, last)
-        return partial(_drawn, made, source)
+        return partial(_drawn, source)
 
     where = {"table": table, "scratch": scratch, "sealed": sealed}
-    rows, engine = carry_out(wanted, made, pay, told, **where)
-    done = Release(wanted, rows, made, engine, stamp_of(source), now(), entry)
+    carried = carry_out(wanted, made, pay, told, **where)
+    done = Release(*carried, stamp_of(source), now(), entry)
     if ledger is not None and entry is not None:
         ledger.release_done(entry, done.hash)
         done = replace(done, standing=standing_of(ledger, dataset))
@@ -154,8 +165,9 @@ def carry_out(
     table: Any = None,
     scratch: str | PathLike[str] | None = None,
     sealed: bool = False,
-) -> tuple[tuple[ReleasedRow, ...], str]:
-    """Steps 3 to 6 of the docstring above: the published rows, and the engine that counted.
+) -> tuple[Plan, tuple[ReleasedRow, ...], Mechanism, str]:
+    """Steps 3 to 6 of the docstring above: the plan and its noise, with the keys that were found,
+    the published rows, and the engine that counted.
 
     `pay` is called once, when all that can fail without a row has not failed, and before the first
     row is read for good; it gives what adds the noise.
@@ -163,6 +175,11 @@ def carry_out(
     if sealed and table is not None:
         raise UnsupportedError(
             "A sealed scan is of the file that a plan declares: leave out table, or sealed."
+        )
+    if sealed and plan.discovering:
+        raise UnsupportedError(
+            "A sealed scan answers with whole numbers only, and keys that are to be discovered "
+            "are texts: declare the keys, or leave out sealed."
         )
     opened: Table | SealedTable
     if sealed:
@@ -172,14 +189,50 @@ def carry_out(
     try:
         _rehearsed(plan, opened, made, told)
         added = pay()
+        shown: dict[tuple[Key, str], Fraction] = {}
+        if made.threshold is not None and isinstance(opened, Table):
+            shown = _found(plan, opened, made, added, told)
+            plan, made = with_found(plan, made, _by_key(plan, shown))
         counts = _counted(plan, opened, made, told)
     finally:
         opened.close()
     told("adding noise", 0.0)
-    noisy = _noisy(made, counts, added)
+    noisy = _noisy(made, counts, added, shown)
     found = added_up(plan, made, estimate.rows(plan, made, noisy))
     agreeing = estimate.agreeing(plan, made, noisy)
-    return with_hidden(plan, processed(plan, found, agreeing)), opened.engine
+    rows = suppressed(plan, with_hidden(plan, processed(plan, found, agreeing)))
+    return plan, rows, made, opened.engine
+
+
+def _found(
+    plan: Plan, table: Table, made: Mechanism, added: AddedNoise, told: Progress
+) -> dict[tuple[Key, str], Fraction]:
+    """The keys that are shown, with their noisy numbers of persons. Sorted by key: neither the
+    order of rows nor that of sizes shows."""
+    threshold, most = int(made.threshold or 0), most_of_each(plan)
+    found: dict[tuple[Key, str], Fraction] = {}
+    for b, block in enumerate(made.blocks):
+        if block.apart != DISCOVERS:
+            continue
+        told("finding keys", 0.0)
+        law = next(made.law_of[i] for i, entry in enumerate(made.entries) if entry.block == b)
+        counted = persons_by_key(plan, table, block)
+        draws = tuple(Draw(0, (i,)) for i in range(len(counted)))
+        alone = replace(made, laws=(law,), draws=draws)
+        noisy = added(alone, [Fraction(count) for count in counted.values()])
+        reached = [pair for pair in zip(counted, noisy, strict=True) if pair[1] >= threshold]
+        largest = sorted(reached, key=lambda pair: (-pair[1], pair[0]))[:most]
+        found |= {(block.group_by[0], label): number for label, number in sorted(largest)}
+        told("finding keys", 1.0)
+    return found
+
+
+def _by_key(plan: Plan, shown: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
+    """The labels that are shown of each column whose keys were to be found."""
+    found: dict[Key, list[str]] = {key: [] for key in plan.discovering}
+    for key, label in shown:
+        found[key].append(label)
+    return found
 
 
 def _rehearsed(plan: Plan, opened: Table | SealedTable, made: Mechanism, told: Progress) -> None:
@@ -280,6 +333,8 @@ def _counted(
         scanning(0.0)
         if isinstance(table, SealedTable):
             found = table.counts(b, scanning)
+        elif scan.block.apart == DISCOVERS:  # counted and shown before
+            found = dict.fromkeys(scan.block.groups, (0,))
         else:
             found = aggregate(plan, table, scan.block, scanning)
         counted |= zip(scan.serves, parted(scan, made.blocks, found), strict=True)
@@ -292,14 +347,37 @@ def _scanned(made: Mechanism) -> list[Block]:
     return [scan.block for scan in scans(made.blocks)]
 
 
-def _noisy(made: Mechanism, counts: Sequence[Counts], added: AddedNoise) -> list[float]:
-    """Every answer with noise, in its own units. Exact rational arithmetic up to the last line."""
+def _noisy(
+    made: Mechanism,
+    counts: Sequence[Counts],
+    added: AddedNoise,
+    shown: Mapping[tuple[Key, str], Fraction] | None = None,
+) -> list[float]:
+    """Every answer with noise, in its own units. Exact rational arithmetic up to the last line.
+    The numbers with which keys were shown have theirs."""
     scaled, units = list[Fraction](), list[Fraction]()
     for i, counted in enumerate(exact_answers(made, counts)):
         units.append(made.entries[i].sensitivity * Fraction(made.scale_of[i]))
         scaled.append(counted / units[i])
-    noisy = zip(added(scaled), units, made.entries, strict=True)
-    return [float(value * unit * entry.answer.unit) for value, unit, entry in noisy]
+    known = _known(made, shown or {})
+    left = replace(made, draws=tuple(one for one in made.draws if one.entries[0] not in known))
+    noisy = list(added(left, scaled))
+    for i, number in known.items():
+        noisy[i] = number
+    listed = zip(noisy, units, made.entries, strict=True)
+    return [float(value * unit * entry.answer.unit) for value, unit, entry in listed]
+
+
+def _known(made: Mechanism, shown: Mapping[tuple[Key, str], Fraction]) -> dict[int, Fraction]:
+    """The entries that have their noisy numbers already."""
+    named = {(key.column, key.match, label): number for (key, label), number in shown.items()}
+    found = {}
+    for i, entry in enumerate(made.entries):
+        block = made.blocks[entry.block]
+        if block.apart == DISCOVERS:
+            (key,), (label,) = block.group_by, block.cells[entry.group]
+            found[i] = named[key.column, key.match, label]
+    return found
 
 
 def exact_answers(made: Mechanism, counts: Sequence[Counts]) -> list[int]:
@@ -331,7 +409,7 @@ def _contrasts(block: Block, counted: Counts) -> list[list[int]]:
     return each
 
 
-def _drawn(made: Mechanism, source: Entropy, scaled: Sequence[Fraction]) -> list[Fraction]:
+def _drawn(source: Entropy, made: Mechanism, scaled: Sequence[Fraction]) -> list[Fraction]:
     """Every answer, in sensitivities, with the noise of its draw. All draws of a law are made at
     once: one by one 100,000 took 18 s."""
     noisy: list[Fraction] = [Fraction(0)] * len(scaled)

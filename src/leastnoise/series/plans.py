@@ -69,6 +69,11 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             "open one for such a plan, open_series(..., plan=...)."
         )
     _check_kinds(wanted)
+    if wanted.discovering:
+        raise PlanError(
+            "A series answers how many it was opened for, and how many keys are discovered is not "
+            "known: declare the keys, or release the plan by itself."
+        )
     weights = {statistic.weight for statistic in wanted.statistics}
     if len(weights) > 1 or any(one.sigma is not None for one in wanted.statistics):
         raise PlanError(
@@ -177,8 +182,7 @@ def released(
     where: Mapping[str, Any],
 ) -> Release:
     """The published numbers."""
-    rows, engine = carry_out(plan, made, pay, told, **where)
-    stands = (series.entry, series.standing)
-    done = Release(plan, rows, made, engine, series.entropy, now(), *stands)
+    carried = carry_out(plan, made, pay, told, **where)
+    done = Release(*carried, series.entropy, now(), series.entry, series.standing)
     told("adding noise", 1.0)
     return done

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike
 from typing import Any, overload
 
@@ -38,7 +38,7 @@ from leastnoise.ledger.records import (
 )
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.record import Standing
-from leastnoise.releases.release import standing_of
+from leastnoise.releases.release import AddedNoise, standing_of
 from leastnoise.releases.result import Release
 from leastnoise.sampling.draws import nearest_float, snapped
 from leastnoise.sampling.entropy import OPERATING_SYSTEM
@@ -279,8 +279,9 @@ class Series:
                 f"{self.questions} are left."
             )
 
-        def pay() -> Callable[[Sequence[Fraction]], Sequence[Fraction]]:
-            return partial(self._with_noise, self._taken(len(made.entries)))
+        def pay() -> AddedNoise:
+            taken = self._taken(len(made.entries))
+            return lambda _, scaled: self._with_noise(taken, scaled)
 
         where = {"table": table, "scratch": scratch, "sealed": sealed}
         told = progress or (lambda stage, share: None)

@@ -41,7 +41,13 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
 def _check_keys(plan: Plan, group_by: Sequence[Key], types: dict[str, Any]) -> None:
     """A PlanError where a declared key could never be found in its column."""
     for key in (one.own for wanted in group_by for one in wanted.path):
-        if key.column in plan.derive:
+        if key.discover:
+            _check_told_apart(plan, key.column, types, are_keys=True)
+            if key.match != "exact" and not _is_text(plan, key.column, types):
+                raise PlanError(
+                    f"match = {key.match!r} is for text: {key.column!r} is of another type."
+                )
+        elif key.column in plan.derive:
             _check_derived_key(key, plan.kinds[key.column])
         else:
             _check_key(key, types[key.column])
@@ -57,19 +63,35 @@ def _check_values(plan: Plan, name: str, types: dict[str, Any]) -> None:
         )
 
 
-def _check_told_apart(plan: Plan, name: str, types: dict[str, Any]) -> None:
-    """A PlanError where engines might disagree whether two values of a column are the same."""
+def _check_told_apart(
+    plan: Plan, name: str, types: dict[str, Any], *, are_keys: bool = False
+) -> None:
+    """A PlanError where engines might disagree whether two values of a column are the same, or,
+    of keys, how they are written."""
     if name in plan.derive:
-        fits, kind = plan.kinds[name] in ("text", "truth", "date"), str(plan.kinds[name])
+        fits, kind = plan.kinds[name] in ("text", "truth"), str(plan.kinds[name])
+        is_day = plan.kinds[name] == "date"
     else:
         one = types[name]
-        fits = one.is_string() or one.is_integer() or one.is_boolean() or one.is_date()
-        kind = _type_name(one)
-    if not fits:
+        fits, kind = one.is_string() or one.is_integer() or one.is_boolean(), _type_name(one)
+        is_day = one.is_date()
+    if is_day and are_keys:
         raise PlanError(
-            f"The column {name!r} is of type {kind}: only of text, whole numbers, truth values "
-            "and days all engines agree which values are the same. Derive such a column from it."
+            f"The keys of {name!r} are days, which need not be discovered: declare {{by = "
+            '"month", from = a day, to = a day}.'
         )
+    if not (fits or is_day):
+        kinds = (
+            "whole numbers and truth values" if are_keys else "whole numbers, truth values and days"
+        )
+        raise PlanError(
+            f"The column {name!r} is of type {kind}: only of text, {kinds} all engines agree which "
+            "values are the same. Derive such a column from it."
+        )
+
+
+def _is_text(plan: Plan, name: str, types: dict[str, Any]) -> bool:
+    return plan.kinds[name] == "text" if name in plan.derive else bool(types[name].is_string())
 
 
 def _readings(plan: Plan) -> tuple[Name, ...]:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from leastnoise.errors import InvalidParameterError, plain_text
 from leastnoise.optional import required as extra
 from leastnoise.releases.data.queries import places_of, query
 from leastnoise.releases.data.scan import executed
 from leastnoise.releases.data.table import Table, withheld
 from leastnoise.releases.noise.sensitivity import Answer, Block, is_checks
 from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.source import MOST_TEXT
 from leastnoise.releases.plan.statistic import Values
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]  # group -> one integer for each answer of the block
@@ -60,6 +62,29 @@ def aggregate(
         table.advice,
     )
     return _counts(block, found)
+
+
+def persons_by_key(
+    plan: Plan, table: Table, block: Block, progress: Callable[[float], None] | None = None
+) -> dict[str, int]:
+    """How many persons have each key of a column, of those that can be shown: a text of letters
+    that can be seen. Whether it is one is a matter of the key alone."""
+    found = withheld(
+        "counting persons by key",
+        lambda: executed(query(plan, table, block), table.engine, progress).to_pylist(),
+        table.advice,
+    )
+    rows = _by_cell(block, found).items()
+    counted = {label: _answer(block.answers[0], row, []) for (label,), row in rows}
+    return {label: counted[label] for label in sorted(counted) if _can_be_shown(label)}
+
+
+def _can_be_shown(label: str) -> bool:
+    try:
+        plain_text("key", label, MOST_TEXT, empty=True)
+    except InvalidParameterError:
+        return False
+    return True
 
 
 def _counts(block: Block, found: list[dict[str, Any]]) -> Counts:

@@ -22,6 +22,8 @@ def key_label(ibis: Any, table: Table, key: Key) -> Any:
         return sql.comparable(ibis, table, declared)
     column = table.expression[key.column]
     kind = column.type()
+    if key.discover:
+        return sql.comparable(ibis, table, _any_label(ibis, table, key, column))
     if key.is_binned:
         cases = _bins(ibis, table, key)
     elif kind.is_string():
@@ -35,6 +37,28 @@ def key_label(ibis: Any, table: Table, key: Key) -> Any:
     else:
         cases = _number_cases(ibis, key.numbers, column.cast("float64"))
     return sql.comparable(ibis, table, ibis.cases(*cases, else_=ibis.null("string")))
+
+
+def _any_label(ibis: Any, table: Table, key: Key, column: Any) -> Any:
+    """The label of a key that need not be declared; null where it is missing or, once the keys are
+    found, none of those."""
+    if column.type().is_string():
+        words = _spelt(sql.words_of(ibis, table, column), key)
+    else:
+        words = column.cast("string")
+    if key.discover == "wanted":
+        return words
+    if not key.labels:
+        return ibis.null("string")
+    is_found = sql.one_of(ibis, table, words, key.labels)
+    return ibis.cases((is_found, words), else_=ibis.null("string"))
+
+
+def _spelt(words: Any, key: Key) -> Any:
+    """A text in the one spelling of all that match it."""
+    label = words if key.match == "exact" else words.re_replace(_AT_THE_ENDS, "")
+    capitals, small = key.variants
+    return label.translate(capitals, small) if capitals else label
 
 
 def label_within(ibis: Any, table: Table, above: Any, own: Any) -> Any:
@@ -66,10 +90,7 @@ def _text_cases(ibis: Any, table: Table, key: Key, column: Any) -> list[tuple[An
     words = sql.words_of(ibis, table, column)
     cases = []
     if key.texts:
-        label = words if key.match == "exact" else words.re_replace(_AT_THE_ENDS, "")
-        capitals, small = key.variants
-        if capitals:
-            label = label.translate(capitals, small)
+        label = _spelt(words, key)
         cases.append((sql.one_of(ibis, table, label, key.texts), label))
     for truth in key.truths:
         cases.append((sql.is_truth(ibis, table, words, truth), ibis.literal(truth)))

@@ -13,6 +13,7 @@ from leastnoise.releases.data import duckdb_engine as duck
 from leastnoise.releases.data import spark
 from leastnoise.releases.data.columns import check_columns
 from leastnoise.releases.data.formulas import counted_rows
+from leastnoise.releases.data.lookups import types_with_lookups, with_lookups
 from leastnoise.releases.data.named_tables import named
 from leastnoise.releases.data.scratch import Scratch, closing
 from leastnoise.releases.data.table import PARQUET_ADVICE, Table, withheld
@@ -53,8 +54,9 @@ def open_table(
             )
         schema = withheld("reading the names and types of the columns", opened.expression.schema)
         is_lines = isinstance(source, CsvFile) and source.columns is None
-        check_columns(plan, {name: schema[name] for name in schema.names}, is_lines)
-        opened = replace(opened, readings=plan.readings)
+        types = {name: schema[name] for name in schema.names}
+        check_columns(plan, types_with_lookups(plan, types), is_lines)
+        opened = with_lookups(plan, replace(opened, readings=plan.readings))
         opened = replace(opened, expression=counted_rows(plan, opened))
     except BaseException:
         opened.close()

@@ -14,6 +14,7 @@ from leastnoise.releases.data.formulas import holds
 from leastnoise.releases.data.labels import key_label, label_within
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.noise.sensitivity import (
+    DISCOVERS,
     Answer,
     Block,
     ContributionBounds,
@@ -52,6 +53,8 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     columns["ln_one"] = ibis.literal(1, type="int64")
     source = _of_complete_keys(ibis, plan, table, block)
     view = source.select(**columns)
+    if block.apart == DISCOVERS:  # a row without a key has no group
+        view = view.filter(view.ln_label0.notnull())
     if block.marginal is not None:
         view = _of_table(ibis, table, block, view)
     elif block.group_by:
@@ -295,7 +298,7 @@ def _first_groups(
     """The rows in the first groups of each person, and what the digest of such a row begins with:
     the digest of person and keys, where there is one."""
     # Where all declared groups may count only the group of all other keys may be one too many.
-    is_chosen = limit.groups < len(block.groups)
+    is_chosen = block.apart == DISCOVERS or limit.groups < len(block.groups)
     view = view.mutate(ln_order=sql.digest(ibis, start)) if is_chosen else view
     by_digest = [view.ln_order] if is_chosen else []
     # The keys themselves come last, so that the bound holds even if two digests are equal.

@@ -112,7 +112,7 @@ def conditions(plan: Plan, made: Mechanism) -> Conditions | None:
     counted = {
         statistic.group_by: [entries[0] for entries in used]
         for statistic, used in entries_of(plan, made)
-        if statistic.kind in ("count", "histogram") and used[0][0] < len(made.entries)
+        if statistic.kind in ("count", "histogram") and used and used[0][0] < len(made.entries)
     }
     total = counted.pop((), None)
     others = _other_cells(plan, made)

@@ -8,6 +8,7 @@ that is noisy itself and quantiles, so a combination is a linear form in the noi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -80,6 +81,8 @@ def _linear_rows(
             continue
         for title, entries in zip(group_titles(statistic.group_by), groups, strict=True):
             key = (statistic.name, title)
+            if math.isnan(before[key]):  # it is not shown
+                continue
             values[key] = before[key]
             form: dict[int, float] = {}
             for used, weight in zip(entries, weights[: len(entries)], strict=True):
@@ -109,7 +112,9 @@ def _unknown(key: tuple[str, str], plan: Plan) -> str:
             f"{name!r} is a ratio of noisy numbers, not a linear combination of them: combine "
             "counts and sums, or means with a public number of values."
         )
-    if found and found[0].group_by:
-        titles = group_titles(found[0].group_by)
+    titles = group_titles(found[0].group_by) if found else []
+    if group in titles or (found and not group and not found[0].group_by):
+        return f"{name!r} is not shown{f' of {group!r}' if group else ''}: it is too small."
+    if found and found[0].group_by and titles:
         return f"Expected {name!r} with one of its groups, such as {(name, titles[0])!r}."
     return f"The release has no statistic {name!r}" + (f" with group {group!r}." if group else ".")

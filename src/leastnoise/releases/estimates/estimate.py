@@ -12,7 +12,8 @@ Means and variances are in `ratios`, quantiles in `quantiles`, the declared post
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,8 +26,9 @@ from leastnoise.releases.estimates.ratios import Ratios, centre
 from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on, worth
+from leastnoise.releases.noise.discovery import interval_of_shown
 from leastnoise.releases.noise.mechanism import Mechanism
-from leastnoise.releases.noise.sensitivity import answers_in, apart_of, is_checks
+from leastnoise.releases.noise.sensitivity import DISCOVERS, answers_in, apart_of, is_checks
 from leastnoise.releases.plan.keys import group_keys, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
@@ -43,7 +45,7 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
         if statistic.kind == "quantile":
             yield statistic, tree_entries(made, statistic)
             continue
-        view = statistic.group_by, statistic.condition, apart_of(statistic)
+        view = statistic.group_by, statistic.condition, apart_of(plan, statistic)
         block = asked[view]
         columns = []
         for answer in answers_in(block, statistic):
@@ -82,11 +84,16 @@ def rows(plan: Plan, made: Mechanism, noisy: Sequence[float]) -> tuple[ReleasedR
             found += quantile_rows(statistic, used, made, measured)
             continue
         values = [[noisy[i] for i in entries] for entries in used]
+        if not used:  # no key was found
+            continue
         if statistic.kind in RATIOS:
             found += _ratio_rows(statistic, used, values, ratios)
         else:
             exact = _exact_sums(statistic, used, made, measured)
-            found += _plain_rows(statistic, used, exact or values, made, trials)
+            plain = _plain_rows(statistic, used, exact or values, made, trials)
+            if apart_of(plan, statistic) == DISCOVERS:
+                plain = _of_shown(made, used, plain)
+            found += plain
     return (*found, *(_check_row(check, noisy[check.entry], made) for check in checks(plan, made)))
 
 
@@ -138,6 +145,17 @@ def _plain_rows(
         if pattern not in noise:
             noise[pattern] = plain_noise(statistic, entries, made, trials)
         yield ReleasedRow(statistic.name, statistic.kind, title, value, *noise[pattern], keys=key)
+
+
+def _of_shown(
+    made: Mechanism, used: Sequence[Sequence[int]], rows: Iterable[ReleasedRow]
+) -> Iterator[ReleasedRow]:
+    """The numbers of persons that a key was shown for, with the intervals that such numbers have;
+    the ± is the wider side of these."""
+    for (entry,), row in zip(used, rows, strict=True):
+        ends = interval_of_shown(made.law_of[entry].noise, row.number, CONFIDENCE)
+        width = max(row.half_width, row.number - ends[0], ends[1] - row.number)
+        yield replace(row, half_width=width, interval=ends)
 
 
 def _ratio_rows(

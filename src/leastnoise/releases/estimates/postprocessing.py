@@ -43,6 +43,25 @@ def processed(
     return tuple(changed)
 
 
+def suppressed(plan: Plan, rows: Sequence[ReleasedRow]) -> tuple[ReleasedRow, ...]:
+    """The rows without the counts that are too small to be shown. They are noisy numbers already:
+    this is for readers, and whoever adds up what is shown may find them."""
+    least = {s.name: s.suppress_below for s in plan.statistics if s.suppress_below is not None}
+    return tuple(
+        replace(
+            row,
+            value=None,
+            half_width=math.nan,
+            unprocessed=None,
+            interval=None,
+            withheld_below=least[row.statistic],
+        )
+        if row.check is None and row.number < least.get(row.statistic, -math.inf)
+        else row
+        for row in rows
+    )
+
+
 def _kept_sums(plan: Plan, found: Sequence[ReleasedRow]) -> dict[int, float]:
     """Counts that add up, by their places, and still do where none is below zero, or all are
     whole."""

@@ -25,12 +25,13 @@ class ReleasedRow:
     post-processing but "totals".
 
     `value` is None for a mean, variance or quantile of too few values to say; its noise has no size
-    then (NaN). A quantile is a place among noisy counts: the noise on it has no standard deviation
-    (NaN), and `half_width` is the longer way from it to an end of its interval. The rows of the
-    checks are of kind "other keys" (with the columns of the grouping as `group`) and "unreadable"
-    and "clipped" (with the column) and "left out" (with the bound); `check` says of what. Where
-    `is_hidden`, `value` ± `half_width` is about the persons counted under this check, and `lower`
-    to `upper` about all whom its name fits: others of them may be counted under another check.
+    then (NaN). It is None too for a count that the plan lets nobody see because it is small. A
+    quantile is a place among noisy counts: the noise on it has no standard deviation (NaN), and
+    `half_width` is the longer way from it to an end of its interval. The rows of the checks are of
+    kind "other keys" (with the columns of the grouping as `group`) and "unreadable" and "clipped"
+    (with the column) and "left out" (with the bound); `check` says of what. Where `is_hidden`,
+    `value` ± `half_width` is about the persons counted under this check, and `lower` to `upper`
+    about all whom its name fits: others of them may be counted under another check.
     """
 
     statistic: str
@@ -44,6 +45,7 @@ class ReleasedRow:
     interval: tuple[float, float] | None = None  # where it is another one than value ± half_width
     # Of a check: what it counts, with its column, bounds or grouping; persons once if it says so.
     check: Answer | None = None
+    withheld_below: int | None = None  # that the value is below this, and is not shown therefore
     is_hidden: bool = False  # of a check: whether another one may count persons whom it is about
 
     @property
@@ -79,7 +81,7 @@ class ReleasedRow:
         the ±.
         """
         if self.value is None:
-            return TOO_FEW, ""
+            return self._without_value(), ""
         if self.has_ends:
             return f"{self.value:,.15g}", f"{self.lower:,.15g} to {self.upper:,.15g}"
         value, width = uncertain(self.value, self.half_width, whole=self.is_count)
@@ -106,8 +108,17 @@ class ReleasedRow:
             "noise_std": self._told(self.noise_std, whole=False),
             "half_width_95": self._told(self.half_width, whole=False),
             "unprocessed": self._told(self.unprocessed),
-            "note": TOO_FEW if self.value is None else AT_LEAST if self.is_hidden else "",
+            "note": self._note(),
         }
+
+    def _note(self) -> str:
+        if self.value is None:
+            return self._without_value()
+        return AT_LEAST if self.is_hidden else ""
+
+    def _without_value(self) -> str:
+        """What stands in the place of a number."""
+        return TOO_FEW if self.withheld_below is None else f"below {self.withheld_below:,}"
 
     def _told(self, number: float | None, *, whole: bool = True) -> float | int | None:
         if number is None or math.isnan(number):

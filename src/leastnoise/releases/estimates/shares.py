@@ -77,7 +77,8 @@ def _counts(
     for statistic in plan.statistics:
         is_count = statistic.kind in ("count", "histogram") and not statistic.where
         if is_count and statistic.group_by == group_by:
-            return [row for row in rows if row.check is None and row.statistic == statistic.name]
+            found = [r for r in rows if r.check is None and r.statistic == statistic.name]
+            return found if all(row.value is not None for row in found) else []
     return []
 
 
@@ -105,7 +106,8 @@ def _total(plan: Plan, rows: Sequence[ReleasedRow]) -> tuple[float, float] | Non
     for asked in plan.statistics:
         if plan.one_row_per_person and asked.public_n is not None and asked.missing != "drop":
             return float(asked.public_n), 0.0
-        if asked.kind in kinds and not asked.group_by and not asked.where:
+        is_shown = asked.suppress_below is None
+        if asked.kind in kinds and is_shown and not asked.group_by and not asked.where:
             return next((row.number, row.half_width) for row in rows if row.statistic == asked.name)
     return None
 

@@ -27,6 +27,7 @@ from leastnoise.laws.base import Domain
 from leastnoise.releases.noise.log_concave import Shifts
 from leastnoise.releases.noise.one_view import Spread
 from leastnoise.releases.noise.sensitivity import (
+    DISCOVERS,
     EITHER_WAY,
     Answer,
     AnswerRange,
@@ -35,13 +36,14 @@ from leastnoise.releases.noise.sensitivity import (
     is_checks,
     plainly,
 )
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, is_discovered
 from leastnoise.releases.tables.residuals import contrast_scales, squared_reach
 
 SMALLEST, LARGEST = smallest_ratio("real"), 0.99 * LARGEST_RATIO  # sigma/sensitivity
 # Share of ε for the checks: a person counts once, so their noise is √2/0.015 = 94 persons at ε = 1.
 CHECKS = 0.015
 _MOST_CHECKS = 0.1  # of ε for all checks: noise of 14 persons will do
+_WITHHELD = 0.1  # share of ε for the checks where keys are found: how many persons are in no group
 _LEAST_CHECK = 1e-4  # of ε a draw: below, the table of the law has more than 600,000 entries
 # Answers in one joint draw: beyond, independent noise is better (python -m benchmarks batches).
 _MOST_JOINT = 100
@@ -113,25 +115,40 @@ class NoiseLayout:
     check_uses: int = 0  # how many of those one person can be seen in
     blocks: tuple[Block, ...] = ()
     entries: tuple[AskedAnswer, ...] = ()
+    # The entries that decide which keys are shown, how many of them one person can be seen in, and
+    # what they have of the budget (`discovery`).
+    finding: tuple[int, ...] = ()
+    finding_uses: int = 0
+    finding_epsilon: float = 0.0
+    finding_delta: float = 0.0
+
+    @property
+    def finding_weights(self) -> tuple[float, ...]:
+        """How accurate the numbers of persons are to be, relative to what is asked beside."""
+        return tuple(self.blocks[self.entries[i].block].weights[0] for i in self.finding)
 
     def check_epsilon(self, epsilon: float) -> float:
         """ε of one draw for a check."""
         uses = max(self.check_uses, 1)
         least = min(_LEAST_CHECK, 0.25 * epsilon / uses)
-        return max(min(CHECKS * epsilon, _MOST_CHECKS) / uses, least)
+        share = _WITHHELD if self.finding else CHECKS
+        return max(min(share * epsilon, _MOST_CHECKS) / uses, least)
 
     def left_for_answers(self, epsilon: float, delta: float) -> tuple[float, float]:
         """(ε, δ) of what is asked for, beside the checks."""
         if not self.checks:
             return epsilon, delta
-        return epsilon - self.check_uses * self.check_epsilon(epsilon), (1.0 - CHECKS) * delta
+        left = epsilon - self.check_uses * self.check_epsilon(epsilon)
+        return left - self.finding_epsilon, (1.0 - CHECKS) * delta - self.finding_delta
 
     def left_of_cap(self, epsilon: float, cap: float | None) -> float | None:
         """What the checks leave of a cap on the advantage. Advantages add up, and that of noise of
         a pure ε is at most tanh(ε/2)."""
         if cap is None or not self.checks:
             return cap
-        return max(cap - self.check_uses * math.tanh(0.5 * self.check_epsilon(epsilon)), 0.5 * cap)
+        spent = self.check_uses * math.tanh(0.5 * self.check_epsilon(epsilon))
+        spent += math.tanh(0.5 * self.finding_epsilon) + self.finding_delta
+        return max(cap - spent, (0.05 if self.finding else 0.5) * cap)
 
 
 def layouts(
@@ -149,14 +166,17 @@ def layouts(
 
 
 def _ways(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
-    made = _joint_layout(asked, asked_jointly)
+    # How many groups there are is not known where keys are found: no draw serves all of them.
+    is_open = any(is_discovered(block.group_by) for block in asked)
+    made = [] if is_open else _joint_layout(asked, asked_jointly)
     is_grouped = any(block.group_by for block in asked)
     if is_grouped or not made:
         made.append(_layout("by group", asked))
         if not _has_one_answer(asked):
             made.append(_layout("product", asked))
     if any(spec.weights is not None for layout in made for spec in layout.specs):
-        made += [_layout("joint" + APART, asked_jointly)] if _may_be_joint(asked_jointly) else []
+        may_be_joint = not is_open and _may_be_joint(asked_jointly)
+        made += [_layout("joint" + APART, asked_jointly)] if may_be_joint else []
         made += [_layout("by group" + APART, asked)] if is_grouped else []
     return made
 
@@ -250,7 +270,8 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     entries = asked_answers(asked)
     weights, ratios = _wanted(asked, entries)
     checks = _check_entries(name, asked, entries)
-    left = sorted(set(range(len(entries))) - set(checks))
+    finding = tuple(i for i, one in enumerate(entries) if asked[one.block].apart == DISCOVERS)
+    left = sorted(set(range(len(entries))) - {*checks, *finding})
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
     for ratio, served in _classes(name, left, weights, ratios):
@@ -261,11 +282,13 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
         for shape, found, draws in shaped:
             specs[shape] = _with_more(specs.get(shape), found)
             drawn += [(shape, draw) for draw in draws]
-    _check_drawn_once(len(entries), checks, [draw for _, draw in drawn])
+    _check_drawn_once(len(entries), (*checks, *finding), [draw for _, draw in drawn])
     order = {shape: place for place, shape in enumerate(specs)}
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
-    return NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+    laid = NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
+    seen = sum(block.touched for block in asked if block.apart == DISCOVERS)
+    return replace(laid, finding=finding, finding_uses=seen)
 
 
 def _classes(
@@ -273,7 +296,7 @@ def _classes(
 ) -> list[tuple[float | None, list[int]]]:
     """The entries that may share a draw, with their wanted sigma. No draw serves weights that
     differ very much."""
-    own = [weights[i] for i in left]
+    own = [weights[i] for i in left] or [1.0]
     is_apart = name.endswith(APART) or max(own) >= _MOST_UNEQUAL * min(own)
     found: dict[tuple[float, float | None], list[int]] = {}
     for i in left:

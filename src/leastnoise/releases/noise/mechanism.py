@@ -31,6 +31,7 @@ from leastnoise.laws import classic
 from leastnoise.laws.correlated import gaussian_reach
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.ledger.records import Spend
+from leastnoise.releases.noise.discovery import law_of_keys, threshold_of, with_keys_paid
 from leastnoise.releases.noise.layout import CHECKS, AskedAnswer, NoiseLayout, in_batches, layouts
 from leastnoise.releases.noise.margin_search import (
     Strategy,
@@ -100,6 +101,8 @@ class Mechanism:
         separate: The standard deviation of each answer of each grouping, in sensitivities, if every
             grouping were measured by itself.
         tried: The sets of marginals that were looked at.
+        threshold: The least noisy number of persons with which a key is shown that was to be
+            discovered; None where all keys are declared.
 
     Guarantees: releasing every entry, divided by its sensitivity and scale, with the noise of its
     draw is
@@ -123,6 +126,7 @@ class Mechanism:
     asked: tuple[Block, ...] = ()
     separate: Mapping[Published, float] = field(default_factory=dict)
     tried: tuple[TriedSupports, ...] = ()
+    threshold: int | None = None
 
     @property
     def groupings(self) -> tuple[Block, ...]:
@@ -231,12 +235,14 @@ def mechanism(plan: Plan) -> Mechanism:
     asked = blocks(plan)
     jointly = blocks(plan, joint=True)
     possible = layouts(asked, jointly, with_spreads(plan, jointly))
-    chosen, found, alternatives = best(possible, plan.epsilon, plan.delta, plan.advantage)
+    budget = plan.epsilon, plan.delta, plan.advantage
+    possible = [with_keys_paid(layout, *budget) for layout in possible]
+    chosen, found, alternatives = best(possible, *budget)
     separate = separate_stds(chosen, found)
-    strategy, tried = best_strategy(plan, asked, separate)
+    strategy, tried = (None, ()) if plan.discovering else best_strategy(plan, asked, separate)
     if strategy is not None:
         chosen, found, alternatives = strategy.layout, strategy.laws, strategy.alternatives
-    laws, epsilon = _beside_checks(chosen, found, plan.epsilon, plan.delta, plan.advantage)
+    laws, epsilon = _beside_checks(chosen, found, *budget)
     if strategy is not None and not strategy.is_sound(laws):
         raise DesignError("Residuals have noise that is not the same in every direction.")
     draws = _assigned(chosen, laws)
@@ -254,6 +260,7 @@ def mechanism(plan: Plan) -> Mechanism:
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
         tried=tried,
+        threshold=threshold_of(laws[len(chosen.specs)].noise) if chosen.finding else None,
         **({} if strategy is None else _of_tables(strategy, asked, separate)),
     )
 
@@ -365,11 +372,12 @@ def _beside_checks(
     possible = _check_laws(layout, epsilon, delta)
     if not possible:
         return sampled_within(found.laws, epsilon, delta, cap)
-    check = min(possible, key=lambda law: _cost_or_inf([*found.laws, law], delta))
-    laws, cost = sampled_within((*found.laws, check), epsilon, delta, cap)
+    keys = law_of_keys(layout)
+    check = min(possible, key=lambda law: _cost_or_inf([*found.laws, *keys, law], delta))
+    laws, cost = sampled_within((*found.laws, *keys, check), epsilon, delta, cap)
     left, share = layout.left_for_answers(epsilon, delta)
     cap_left = layout.left_of_cap(epsilon, cap)
-    for _ in range(_AGAIN):
+    for _ in range(_AGAIN if layout.specs else 0):
         of_epsilon, of_cap = cost / epsilon, 0.0 if cap is None else composed_advantage(laws) / cap
         if max(of_epsilon, of_cap) >= 1.0 - 0.5 * CLOSE:
             break
@@ -379,7 +387,7 @@ def _beside_checks(
             cap_left += cap * (1.0 - 0.1 * CLOSE - of_cap)
         try:
             again = solve(layout.specs, left, share, cap_left)
-            laws, cost = sampled_within((*again.laws, check), epsilon, delta, cap)
+            laws, cost = sampled_within((*again.laws, *keys, check), epsilon, delta, cap)
         except DesignError:  # beyond the budget after all
             break
     return laws, cost
@@ -444,6 +452,7 @@ def _assigned(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> tuple[Draw, ..
         for at, entries in enumerate(in_batches(served, size)):
             own = None if scales is None else scales[at * size : at * size + len(entries)]
             draws.append(Draw(spec, entries, _scaled(layout, entries, own)))
+    draws += [Draw(len(layout.specs), (i,)) for i in layout.finding]
     return (*draws, *(Draw(len(laws) - 1, (i,)) for i in layout.checks))
 
 
@@ -467,6 +476,8 @@ def _gaussian_loss(layout: NoiseLayout, laws: Sequence[SampledLaw]) -> float:
         reach = spec.uses * gaussian_reach(spec.batch, spec.changes, spec.weights)
         seen = spec.gaussian_uses if spec.shifts else reach
         mu2 += seen / law.spread(spec.batch, spec.weights) ** 2
+    if layout.finding:
+        mu2 += layout.finding_uses / laws[len(layout.specs)].noise.variance
     if layout.checks:
         mu2 += layout.check_uses / laws[-1].noise.variance
     return math.sqrt(mu2)

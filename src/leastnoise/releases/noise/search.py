@@ -346,7 +346,10 @@ def _reach(spec: LawSpec) -> float:
 def solve(
     specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float | None = None
 ) -> ScaledLaws:
-    """The laws of least common scale within the budget, and within a cap on the advantage."""
+    """The laws of least common scale within the budget, and within a cap on the advantage; none
+    where nothing is asked for beside the keys that are found."""
+    if not specs:
+        return ScaledLaws(0.0, (), 0.0)
     found = _within_budget(specs, epsilon, delta)
     if cap is None or composed_advantage(found.laws) <= cap * (1.0 - ROUNDING):
         return found

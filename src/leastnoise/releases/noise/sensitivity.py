@@ -84,6 +84,17 @@ replace |O ∪ A| − |O ∪ B| is in [−|B|, |A|], so the sensitivity is max C
 What was said of one answer therefore holds, and so does all that follows from it. It is not spread
 over groups, and no marginal: the values of two groups may be the same.
 
+**Keys that are not known.** Of a column whose keys are to be discovered every text has a group, as
+if all texts were declared: one person counts in at most g = min(groups_per_person, rows_per_person)
+of them, chosen by digest from that person's rows alone, and is 1 person in each. Each number gets
+its own draw of one law of whole numbers up to N, and is shown, with its key, if it is more than N;
+a group without persons never is, so it need not be drawn. That is a function of the noisy numbers
+of *all* texts, so the loss is that of the draws that see the person: g, or 2g with replace
+(docs/mathematics.md#keys-that-are-not-known). What is asked beside by these keys is asked of the
+keys that are shown as if they were declared, after they are known: for each set of keys it has the
+sensitivities above, with a number of groups that bounds nothing, so the losses compose as those of
+one release after the other do. Persons with a key that is not shown, or without one, are a check.
+
 **Ranges.** With add/remove a person who comes adds to every answer an element of its C, and one who
 goes takes it away: the vector of changes is in ∏ C, or in its mirror −∏ C, the sign being the same
 for all answers. In sensitivities the range of an answer is C/max |C|, its ends rounded outwards:
@@ -174,7 +185,7 @@ from leastnoise.errors import PlanError
 from leastnoise.releases.noise.one_view import CountChange, Spread
 from leastnoise.releases.noise.tree_levels import TreeAsked, chosen_trees
 from leastnoise.releases.plan.formula import Formula
-from leastnoise.releases.plan.keys import Key, groups, hidden_labels
+from leastnoise.releases.plan.keys import Key, groups, hidden_labels, is_discovered
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
 from leastnoise.releases.tables.count_trees import CountTree
@@ -183,6 +194,7 @@ Checked = Literal["unreadable", "other keys", "clipped", "left out"]
 Measure = Literal[
     "rows", "persons", "distinct", "present", "sum", "centred", "square", "node", Checked
 ]
+DISCOVERS = "keys"  # why the block that says which keys are shown is apart
 # Counts each of something once, so that groups do not add up.
 COUNTED_ONCE = ("persons", "distinct")
 View = tuple[tuple[Key, ...], Formula | None]  # a grouping, and the condition on its rows
@@ -367,8 +379,13 @@ def contribution_bounds(
     if not group_by:
         return ContributionBounds(rows, rows, 1)
     in_group = min(rows, int(plan.rows_per_group or rows))
-    in_groups = min(int(plan.groups_per_person or 1), rows, len(groups(group_by)))
+    in_groups = min(int(plan.groups_per_person or 1), rows, most_groups(group_by, rows))
     return ContributionBounds(rows, in_group, in_groups)
+
+
+def most_groups(group_by: tuple[Key, ...], otherwise: int) -> int:
+    """How many groups a grouping has; as many as `otherwise` matter where that is not known."""
+    return otherwise if is_discovered(group_by) else len(groups(group_by))
 
 
 def contribution(answer: Answer, limit: ContributionBounds) -> tuple[int, int]:
@@ -438,10 +455,15 @@ def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
     return (_answer("centred", statistic), *squares, *number)
 
 
-def apart_of(statistic: Statistic) -> str:
+def apart_of(plan: Plan, statistic: Statistic) -> str:
     """Why a statistic has a view of its own, and not the one of all statistics with its grouping
     and condition; "" where it has not."""
-    return f"values of {statistic.column}" if statistic.kind == "distinct" else ""
+    if statistic.kind == "distinct":
+        return f"values of {statistic.column}"
+    is_alone = len(statistic.group_by) == 1 and not statistic.where
+    if is_alone and plan.discovering.get(statistic.group_by[0]) == statistic:
+        return DISCOVERS
+    return ""
 
 
 def _answer(measure: Measure, statistic: Statistic) -> Answer:
@@ -478,7 +500,8 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
         block = _block(plan, group_by, where, _without_spare_sums(plan, asked))
         block = replace(block, apart=apart)
         counts_persons = block.other is not None and block.other.measure == "persons"
-        if apart or (counts_persons and (joint or not block.other_is_free)):
+        is_apart = bool(apart) or is_discovered(group_by)
+        if is_apart or (counts_persons and (joint or not block.other_is_free)):
             # Of several views of a grouping one tells its other keys.
             is_told = apart and ("", (group_by, where)) in found
             counted_once += [] if is_told or not group_by else [(group_by, where)]
@@ -493,7 +516,7 @@ def _asked_by_view(plan: Plan) -> dict[tuple[str, View], dict[Answer, list[Stati
     """The statistics that each answer of each view serves, but for trees of counts."""
     found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
     for statistic in plan.statistics:
-        view = apart_of(statistic), (statistic.group_by, statistic.condition)
+        view = apart_of(plan, statistic), (statistic.group_by, statistic.condition)
         for answer in answers_for(statistic):
             if answer.measure != "node":
                 found.setdefault(view, {}).setdefault(answer, []).append(statistic)
@@ -577,7 +600,7 @@ def checks_block(
     """The block of the checks that count persons, if there are any; with `left_out` for those whose
     rows are left out, by default by the bounds of every grouping."""
     values = bounded_columns(plan)
-    columns = dict.fromkeys(one.column for one in values if one.column not in plan.derive)
+    columns = dict.fromkeys(one.column for one in values if one.column not in plan.computed)
     answers = [
         *(Answer("other keys", group_by=one, where=where) for one, where in other_keys),
         *(Answer("unreadable", column=column) for column in columns),
@@ -627,7 +650,8 @@ def leaves_out(plan: Plan, group_by: tuple[Key, ...]) -> tuple[bool, bool]:
     """Whether a grouping may leave rows out that `rows_per_person` lets in: by its groups, by the
     rows in one of them."""
     limit = contribution_bounds(plan, group_by)
-    return limit.groups < min(len(groups(group_by)), limit.rows), limit.rows_in_group < limit.rows
+    every = most_groups(group_by, limit.rows)
+    return limit.groups < min(every, limit.rows), limit.rows_in_group < limit.rows
 
 
 def _without_spare_sums(
@@ -657,7 +681,7 @@ def _block(
     asked: dict[Answer, list[Statistic]],
 ) -> Block:
     limit = contribution_bounds(plan, group_by, where)
-    every = len(groups(group_by))
+    every = most_groups(group_by, 2 * limit.groups)
     is_added = plan.relation == "add/remove"
     touched = limit.groups if is_added or not group_by else min(2 * limit.groups, every)
     other = _other_answer(plan, group_by, where) if group_by else None

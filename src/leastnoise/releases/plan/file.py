@@ -12,6 +12,7 @@ from typing import Any
 
 from leastnoise.errors import InvalidFileError, PlanError
 from leastnoise.files.reading import finite, read_text
+from leastnoise.releases.plan.lookup import Lookup, read_lookup
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.source import (
     Connection,
@@ -86,14 +87,28 @@ def plan_from(content: Mapping[str, Any], *, folder: Path | None = None) -> Plan
     if not isinstance(statistics, list) or not all(isinstance(entry, dict) for entry in statistics):
         raise PlanError("The plan asks for nothing: declare at least one [[statistic]].")
     source = _source(given.pop("source", None), folder)
+    lookups = _lookups(given.pop("lookup", []), folder)
     for name in ("name", "epsilon", "relation"):
         if name not in given:
             raise PlanError(f"The plan declares no {name}: declare {_MEANING[name]}.")
     words, about = given.get("postprocess", []), given.get("about", {})
     if not isinstance(words, list) or not isinstance(about, dict):
         raise PlanError("postprocess is a list of words, and [about] a table of texts.")
-    _known("the plan", given, {f.name for f in fields(Plan)} - {"source", "statistics"})
-    return Plan(source=source, statistics=tuple(_statistic(entry) for entry in statistics), **given)
+    _known("the plan", given, {f.name for f in fields(Plan)} - {"source", "statistics", "lookups"})
+    asked = tuple(_statistic(entry) for entry in statistics)
+    return Plan(source=source, statistics=asked, lookups=lookups, **given)
+
+
+def _lookups(entries: Any, folder: Path | None) -> tuple[Lookup, ...]:
+    """The public tables, from their files."""
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise PlanError("[[lookup]] is a list of tables: declare csv, on and columns in each.")
+    found = []
+    for entry in entries:
+        _known("a lookup", entry, {"csv", "on", "key", "columns", "match", "delimiter"})
+        place = text("lookup.csv", entry.get("csv"))
+        found.append(read_lookup(entry, folder / place if folder is not None else place))
+    return tuple(found)
 
 
 _MEANING = {

@@ -16,6 +16,11 @@ such a key if it has the declared district *and* the region that this one is dec
 district's rows are some of its region's whatever the table says, and two regions may have a
 district of the same name. The label is that of the region and that of the district with a sign
 between them that no declared key has.
+
+**Keys that are not known** beforehand (`"discover"`) are the texts, whole numbers or truth values
+of a column themselves. Which of them are published is decided by noisy numbers of persons
+(`noise.discovery`); until then one label stands for all of them, and the keys that were found are
+taken for declared ones after that.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, date, datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, pairwise, product
 from typing import Any, Literal
 
@@ -42,6 +47,9 @@ BETWEEN = "\x1f"  # the labels of a hierarchy: cannot be seen, so no declared ke
 PERIODS = ("year", "quarter", "month", "week", "day", "weekday")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MOST_DAYS = 100_000
+
+Discover = Literal["", "wanted", "found"]
+ANY_KEY = "each that is found"  # stands for the keys of a column until they are found
 
 Match = Literal["exact", "trim", "casefold"]
 MATCHES = ("exact", "trim", "casefold")
@@ -65,6 +73,8 @@ class Key:
     span: tuple[date, ...] = ()  # the first and the last day that `by` is declared for
     within: Key | None = None
     under: tuple[int, ...] = ()
+    # "wanted": the keys are not known; "found": they are `values`, which noisy numbers have shown.
+    discover: Discover = ""
     # Which of the values are truth values: Python takes True for 1, and keys of which one has the
     # numbers and the other the truth values are different groups.
     are_truths: tuple[bool, ...] = field(init=False, repr=False)
@@ -78,6 +88,9 @@ class Key:
             self._check_within(self.within)
         if not isinstance(self.complete, bool):
             raise InvalidParameterError("complete", self.complete, "to be true or false")
+        if self.discover:
+            self._check_discovered()
+            return
         if self.by:
             self._check_span()
         if bool(self.values) == self.is_binned:
@@ -91,6 +104,15 @@ class Key:
             raise PlanError(f"Bins of {self.column!r} are no text: leave match out.")
         elif self.edges:
             self._check_edges()
+
+    def _check_discovered(self) -> None:
+        one_of("discover", self.discover, ("wanted", "found"))
+        is_more = self.by or self.edges or self.within is not None or self.complete
+        if is_more or (self.values and self.discover == "wanted"):
+            raise PlanError(
+                f"The keys of {self.column!r} are to be discovered: declare nothing beside it but "
+                'match = "trim" or "casefold".'
+            )
 
     def _check_within(self, above: Key) -> None:
         if self.edges or len(self.under) != len(self.values):
@@ -177,6 +199,8 @@ class Key:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The one spelling of each key; for bins their numbers."""
+        if self.discover:
+            return (ANY_KEY,) if self.discover == "wanted" else tuple(map(str, self.values))
         if self.by:
             return WEEKDAYS if self.by == "weekday" else period_names(self.by, self.edges)
         if self.edges:
@@ -221,7 +245,7 @@ class Key:
     @property
     def titles(self) -> tuple[str, ...]:
         """The keys as they are shown."""
-        if self.by:
+        if self.by or self.discover:
             return self.labels
         if self.is_of_days:
             return tuple(f"{a} to before {b}" for a, b in pairwise(self.edges))
@@ -243,6 +267,8 @@ class Key:
         """What `translate` needs to take a row's text to its label, where case does not count."""
         if self.match != "casefold":
             return "", ""
+        if self.discover:
+            return every_variant()
         return case_variants([value for value in self.values if isinstance(value, str)])
 
     @cached_property
@@ -275,6 +301,8 @@ class Key:
         return tuple((*above[i], one) for i, one in zip(self.under, own, strict=True))
 
     def describe(self) -> dict[str, Any]:
+        if self.discover:  # found or not: the plan is the same
+            return {"column": self.column, "discover": True, "match": self.match}
         if self.by:
             days = [day.isoformat() for day in self.span]
             return {"column": self.column, "by": self.by, "span": days, "complete": self.complete}
@@ -332,6 +360,12 @@ def groups(group_by: Sequence[Key]) -> list[tuple[str, ...]]:
     return list(product(*(key.labels for key in group_by)))
 
 
+def is_discovered(group_by: Sequence[Key]) -> bool:
+    """Whether some keys of a grouping are not known beforehand, so that neither is the number of
+    its groups."""
+    return any(key.discover for key in group_by)
+
+
 def group_titles(group_by: Sequence[Key]) -> list[str]:
     """The same groups as they are shown."""
     return [", ".join(f"{c} = {title}" for c, title in keys) for keys in group_keys(group_by)]
@@ -357,10 +391,20 @@ def keys_of(group_by: Any, kind: str) -> tuple[Key, ...]:
 def _key_of(column: str, declared: Any) -> Key:
     if isinstance(declared, (list, tuple)):
         return Key(column, values=tuple(declared))
+    if declared == "discover":
+        return Key(column, discover="wanted")
     if not isinstance(declared, Mapping):
         raise PlanError(
-            f"Grouping by {column!r} needs its keys: declare the list of values that count."
+            f"Grouping by {column!r} needs its keys: declare the list of values that count, or "
+            '"discover" where they are not known.'
         )
+    if "discover" in declared:
+        if set(declared) - {"match"} != {"discover"} or declared["discover"] is not True:
+            raise PlanError(
+                f"Grouping by {column!r} discovers its keys: declare {{discover = true}}, with "
+                "match or without."
+            )
+        return Key(column, match=declared.get("match", "exact"), discover="wanted")
     if "by" in declared:
         return _periods_of(column, declared)
     if "within" in declared:
@@ -489,6 +533,14 @@ def folded(word: str, match: Match) -> str:
         return word
     trimmed = word.strip(BLANKS)
     return trimmed if match == "trim" else "".join(_small(letter) for letter in trimmed)
+
+
+@cache
+def every_variant() -> tuple[str, str]:
+    """The same for the letters of all words that may be met, those of 16 bits: Java's are so."""
+    letters = map(chr, (*range(0x80, 0xD800), *range(0xE000, 0x10000)))
+    cased = [one for one in letters if one.lower() != one or one.upper() != one]
+    return case_variants(["".join(cased), "abcdefghijklmnopqrstuvwxyz"])
 
 
 def case_variants(words: Sequence[str]) -> tuple[str, str]:

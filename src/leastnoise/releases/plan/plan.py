@@ -26,7 +26,8 @@ PlanError that says what to declare:
     pitch = 0.5
     missing = "drop"              # null, NaN, unreadable text: "drop", or the number to put in
                                   # their place
-    group_by = { ward = ["A", "B", "C"] }    # declared keys; all other keys are one group more
+    group_by = { ward = ["A", "B", "C"] }    # declared keys; all other keys are one group more;
+                                  # or "discover", where they are not known
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ from leastnoise.releases.plan.formula import (
     written,
 )
 from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.lookup import Lookup
 from leastnoise.releases.plan.reading import Reading, readings_of
 from leastnoise.releases.plan.source import MOST_TEXT, Frame, Source, text
 from leastnoise.releases.plan.statistic import Statistic
@@ -111,6 +113,8 @@ class Plan:
         derive: Columns that are computed from those of the table, row by row: a table of names and
             formulas, such as {"bmi": "weight / (height * height)"}, each of which may use those
             before it.
+        lookups: Public tables with one row a key, whose columns the rows of that key get: `Lookup`
+            objects. Formulas, keys and statistics may use them.
 
     Raises:
         PlanError: something that privacy needs is not declared, or contradicts itself.
@@ -147,6 +151,7 @@ class Plan:
     columns: tuple[Reading, ...] = ()
     derive: Mapping[str, str] = field(default_factory=dict)
     advantage: float | None = None
+    lookups: tuple[Lookup, ...] = ()
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -173,6 +178,7 @@ class Plan:
         self._check_statistics()
         self._check_formulas()
         self._check_unit()
+        self._check_discovered()
         for word in self.postprocess:
             one_of("postprocess", word, POSTPROCESSING)
         object.__setattr__(self, "postprocess", tuple(self.postprocess))
@@ -213,6 +219,8 @@ class Plan:
         for name, formula in written_down.items():
             written_down[name] = written(parsed(formula, f"[derive] {name}"))
         object.__setattr__(self, "derive", written_down)
+        object.__setattr__(self, "lookups", tuple(self.lookups))
+        self._check_lookups()
         self._check_names()
         if self.where != "":
             object.__setattr__(self, "where", written(parsed(self.where, "where")))
@@ -220,6 +228,25 @@ class Plan:
         for statistic in self.statistics:
             if statistic.condition is not None:
                 condition(statistic.condition, self.kinds, f"where of {statistic.name!r}")
+
+    def _check_lookups(self) -> None:
+        """What is looked up is new, and by a column of the table itself."""
+        names = [name for lookup in self.lookups for name in lookup.columns]
+        taken = {self.person, *self.derive, *(reading.column for reading in self.columns)}
+        for name in names:
+            if name in taken or names.count(name) > 1:
+                raise PlanError(f"The lookup column {name!r} has the name of another: rename it.")
+        for lookup in self.lookups:
+            if lookup.on in {*names, *self.derive}:
+                raise PlanError(
+                    f"The lookup on {lookup.on!r} is by a column of the table, and by no computed "
+                    "one."
+                )
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """The columns that the table itself does not have."""
+        return (*(name for lookup in self.lookups for name in lookup.columns), *self.derive)
 
     def _check_names(self) -> None:
         """Derived columns are new ones, of kinds that are known; the person is none of them."""
@@ -236,7 +263,8 @@ class Plan:
     @cached_property
     def kinds(self) -> dict[str, Kind]:
         """What the columns hold, as far as it is declared or computed."""
-        found = {reading.column: reading.kind for reading in self.columns}
+        found: dict[str, Kind] = {reading.column: reading.kind for reading in self.columns}
+        found |= {name: kind for lookup in self.lookups for name, kind in lookup.kinds.items()}
         for name, formula in self.formulas.items():
             what = f"[derive] {name}"
             unknown = set(columns_of(formula)) & set(self.derive) - set(found)
@@ -304,6 +332,39 @@ class Plan:
                 "a group_by one person counts at most."
             )
 
+    def _check_discovered(self) -> None:
+        """Which keys are shown is decided by a number that is published too."""
+        counted = set(self.discovering)
+        for statistic in self.statistics:
+            for key in statistic.group_by:
+                if key.discover and key not in counted:
+                    kind = "count" if self.one_row_per_person else "persons"
+                    raise PlanError(
+                        f"{statistic.name!r} discovers the keys of {key.column!r}: how many "
+                        "persons have a key decides whether it is shown, so that is measured; "
+                        f'declare it as a statistic too, kind = "{kind}" with the same group_by '
+                        f"by {key.column!r} alone, and without where."
+                    )
+        for statistic in self.discovering.values():
+            if statistic.sigma is not None:
+                raise PlanError(
+                    f"{statistic.name!r} decides which keys are shown: its noise follows from the "
+                    "budget. Declare a weight instead of sigma."
+                )
+        if self.discovering and "totals" in self.postprocess:
+            raise PlanError(
+                'postprocess = ["totals"] is for groups that are all known: leave it out where '
+                "keys are discovered."
+            )
+
+    @property
+    def discovering(self) -> dict[Key, Statistic]:
+        """The keys that are not known, with the statistic that counts the persons of each."""
+        kinds = ("persons", "count", "histogram") if self.one_row_per_person else ("persons",)
+        counts = [s for s in self.statistics if s.kind in kinds and not s.where]
+        single = [s for s in counts if len(s.group_by) == 1 and s.group_by[0].discover]
+        return {s.group_by[0]: s for s in reversed(single)}
+
     def _check_totals(self) -> None:
         """Groups add up to a total only if both are of the same rows."""
         kinds = ("count", "histogram")
@@ -356,7 +417,8 @@ class Plan:
             named += [] if statistic.column is None else [statistic.column]
         for formula in (*self.formulas.values(), *self.conditions):
             named += columns_of(formula)
-        return tuple(name for name in dict.fromkeys(named) if name not in self.derive)
+        named += [lookup.on for lookup in self.lookups]
+        return tuple(name for name in dict.fromkeys(named) if name not in self.computed)
 
     @property
     def conditions(self) -> tuple[Formula, ...]:
@@ -369,7 +431,8 @@ class Plan:
         names = [f.name for f in fields(self) if f.name not in ("source", "statistics")]
         plain = {name: getattr(self, name) for name in names}
         plain["columns"] = {reading.column: reading.describe() for reading in self.columns}
-        for name in ("where", "columns", "derive"):
+        plain["lookups"] = [lookup.describe() for lookup in self.lookups]
+        for name in ("where", "columns", "derive", "lookups"):
             if not plain[name]:
                 del plain[name]
         if not self.person_is:  # plans that do not say it keep the hash they always had

@@ -107,6 +107,8 @@ class Statistic:
             without one all. Of a person with many rows those that it is about are bounded.
         at: Which quantiles, rising numbers in (0, 1): that at 0.9 is the least value, on the
             lattice, up to which nine tenths of the values are.
+        suppress_below: Of counts: a published number below this is not shown, only that it is. What
+            is shown is noisy, so that is for readers, and no part of the guarantee.
 
     Raises:
         PlanError: something that privacy needs is not declared, or cannot be used.
@@ -132,6 +134,7 @@ class Statistic:
     sigma: float | None = None
     where: str = ""
     at: tuple[float, ...] = ()
+    suppress_below: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "median":  # type: ignore[comparison-overlap]
@@ -159,6 +162,7 @@ class Statistic:
         else:
             self._check_numbers()
         self._check_number_of_values()
+        self._check_suppressed()
         has_own_noise = self.kind not in (*RATIOS, "quantile") or self.is_shifted_sum
         if self.sigma is not None and not has_own_noise:
             raise PlanError(
@@ -264,6 +268,16 @@ class Statistic:
             expected = f"to be larger: the squares of {self.name!r} would not fit 64-bit integers"
             raise InvalidParameterError("pitch", pitch, expected)
 
+    def _check_suppressed(self) -> None:
+        if self.suppress_below is None:
+            return
+        positive_integer("suppress_below", self.suppress_below)
+        if self.kind not in ("count", "persons", "distinct", "histogram"):
+            raise PlanError(
+                f"{self.name!r} ({self.kind}) cannot use suppress_below: it is for numbers of "
+                "rows, persons and values."
+            )
+
     def _check_number_of_values(self) -> None:
         if self.public_n is not None:
             positive_integer("public_n", self.public_n)
@@ -321,6 +335,8 @@ class Statistic:
         plain["at"] = list(self.at)
         if not self.at:
             del plain["at"]
+        if self.suppress_below is None:
+            del plain["suppress_below"]
         return {**plain, "group_by": [key.describe() for key in self.group_by]}
 
 

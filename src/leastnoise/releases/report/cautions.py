@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from leastnoise.releases.estimates import shares
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.noise.sensitivity import ONCE, Answer, turn
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, is_discovered
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
 from leastnoise.text.numbers import above, ends, uncertain
@@ -117,6 +117,11 @@ def _other_keys(
     if not _is_large(row, least):
         return ""
     what = row.statistic.replace(" with other keys", "")
+    if is_discovered(group_by):
+        return (
+            f"{row.in_words()} {what} have a key in {row.group} that is not shown, because too few "
+            "have it, or have none. They are in no group."
+        )
     of_all = "" if whole is None else f" of about {max(whole[0], row.number):,.0f}"
     return (
         f"{row.in_words()}{of_all} {what} have a key in {row.group} that is none of the declared "

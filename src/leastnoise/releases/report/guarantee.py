@@ -231,6 +231,8 @@ def law(release: ReleaseRecord) -> dict[str, Any]:
         ],
         "drawn_together": drawn_together(release),
         "tables": tables(made),
+        "keys_shown_from": made.threshold,
+        "keys_in_words": keys_in_words(release.plan, made),
         "other_layouts_relative_noise": dict(made.alternatives),
         "gaussian_epsilon_at_the_same_noise": made.gaussian_epsilon,
         "gaussian_std_at_the_same_budget": made.gaussian_factor,
@@ -358,6 +360,21 @@ def margins_in_words(made: Mechanism) -> str:
         f"Measured with noise was: {measured}. All other counts and sums of these tables are put "
         "together from the measured numbers by least squares, so totals, margins and cells add up."
         f"{_ONE_VIEW if made.is_one_view else ''}"
+    )
+
+
+def keys_in_words(plan: Plan, made: Mechanism) -> str:
+    """Which keys are shown where they are not declared; nothing where all are."""
+    if made.threshold is None:
+        return ""
+    columns = " and ".join(key.column for key in plan.discovering)
+    return (
+        f"The keys of {columns} are not declared. A key is shown if the number of persons who "
+        f"have it, with noise of up to {made.threshold - 1:,}, is {made.threshold:,} or more: a "
+        "key that nobody has is never shown, one that one person has almost never, and one that "
+        f"{made.threshold:,} have at least every second time. Near that number what is shown is "
+        "too high more often than too low, and its interval says so. Who has a key that is not "
+        "shown, or none, is counted under other keys."
     )
 
 

@@ -22,6 +22,7 @@ from leastnoise.releases.report.guarantee import (
     guarantee,
     in_words,
     intervals_in_words,
+    keys_in_words,
     margins_in_words,
     shares_of,
     unit,
@@ -50,6 +51,8 @@ def html_report(release: ReleaseRecord) -> str:
     curator = f" by {escape(plan.about['curator'])}" if "curator" in plan.about else ""
     warning = "" if release.is_private else f'<p class="warning">{escape(release.entropy)}</p>'
     labelled = f"<p>{escape(margins_in_words(made))}</p>" if made.tables else ""
+    if made.threshold is not None:
+        labelled += f"<p>{escape(keys_in_words(release.plan, made))}</p>"
     if plan.postprocess:
         done = escape(", ".join(plan.postprocess))
         said = escape(intervals_in_words(release))
