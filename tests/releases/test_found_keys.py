@@ -401,6 +401,9 @@ def test_declarations_that_cannot_be_meant(tmp_path):
         plan_of(mean, one_row_per_person=True)
     with pytest.raises(PlanError, match="a weight instead of sigma"):
         plan_of(Statistic("persons", group_by=WARD, sigma=3.0), **IDS)
+    median = Statistic("quantile", **DAYS, at=(0.5,), group_by=WARD)
+    with pytest.raises(PlanError, match="quantiles by keys that are not known"):
+        plan_of(ROWS, median, one_row_per_person=True)
     with pytest.raises(PlanError, match="groups that are all known"):
         plan_of(ROWS, Statistic("count"), one_row_per_person=True, postprocess=("totals",))
     for more in ({"values": ["A"]}, {"complete": True}, {"edges": [1, 2]}):

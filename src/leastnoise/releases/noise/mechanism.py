@@ -256,7 +256,7 @@ def mechanism(plan: Plan) -> Mechanism:
         epsilon=epsilon,
         delta=plan.delta,
         gaussian_epsilon=gaussian_epsilon(mu, plan.delta),
-        gaussian_factor=mu / _gaussian_mu_within(plan, laws, epsilon),
+        gaussian_factor=mu / _gaussian_mu_within(plan.advantage, plan.delta, laws, epsilon),
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
         tried=tried,
@@ -265,10 +265,13 @@ def mechanism(plan: Plan) -> Mechanism:
     )
 
 
-def _gaussian_mu_within(plan: Plan, laws: Sequence[SampledLaw], epsilon: float) -> float:
-    """μ of Gaussian noise that keeps what these laws keep: ε, and their advantage if it is capped."""
-    mu = gaussian_mu(epsilon, plan.delta)
-    if plan.advantage is None:
+def _gaussian_mu_within(
+    cap: float | None, delta: float, laws: Sequence[SampledLaw], epsilon: float
+) -> float:
+    """μ of Gaussian noise that keeps what these laws keep: ε, and their advantage if it is
+    capped."""
+    mu = gaussian_mu(epsilon, delta)
+    if cap is None:
         return mu
     return min(mu, 2.0 * float(ndtri(0.5 * (1.0 + composed_advantage(laws)))))
 

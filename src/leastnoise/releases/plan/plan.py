@@ -57,7 +57,7 @@ from leastnoise.releases.plan.formula import (
     typed,
     written,
 )
-from leastnoise.releases.plan.keys import Key
+from leastnoise.releases.plan.keys import Key, is_discovered
 from leastnoise.releases.plan.lookup import Lookup
 from leastnoise.releases.plan.reading import Reading, readings_of
 from leastnoise.releases.plan.source import MOST_TEXT, Frame, Source, text
@@ -345,6 +345,13 @@ class Plan:
                         f'declare it as a statistic too, kind = "{kind}" with the same group_by '
                         f"by {key.column!r} alone, and without where."
                     )
+        for statistic in self.statistics:
+            if statistic.kind == "quantile" and is_discovered(statistic.group_by):
+                raise PlanError(
+                    f"{statistic.name!r} asks for quantiles by keys that are not known: the tree "
+                    "of counts is laid out before a key is found. Declare the keys, or ask in a "
+                    "second release for the keys that the first one shows."
+                )
         for statistic in self.discovering.values():
             if statistic.sigma is not None:
                 raise PlanError(
