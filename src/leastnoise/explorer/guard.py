@@ -111,7 +111,7 @@ class Guard:
 
 
 def _is_posted(scope: Scope) -> bool:
-    return scope["method"] == "POST" and scope["path"].startswith(POSTED)
+    return bool(scope["method"] == "POST" and scope["path"].startswith(POSTED))
 
 
 def _unwanted_body(headers: Mapping[bytes, list[bytes]]) -> tuple[int, str] | None:
