@@ -18,8 +18,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from scipy.special import ndtri
-
 from leastnoise.accountant.attacker import (
     Attacker,
     allowed_advantage,
@@ -45,6 +43,7 @@ from leastnoise.releases.noise.search import (
     DesignedLaw,
     SampledLaw,
     ScaledLaws,
+    all_gaussian,
     best,
     composed_advantage,
     composed_curve,
@@ -87,8 +86,7 @@ class Mechanism:
         epsilon: The privacy loss ε of all draws together, an upper bound.
         delta: The probability with which ε may be exceeded.
         gaussian_epsilon: The ε of Gaussian noise of the same standard deviations.
-        gaussian_factor: The standard deviation of Gaussian noise of the same ε, and of no larger
-            advantage where that is capped, relative to this.
+        gaussian_factor: The standard deviation of Gaussian noise of the same ε, relative to this.
         alternatives: The noise of each layout that was compared, relative to the chosen one.
         plan_hash: The SHA-256 of the plan that it belongs to.
         series: How many questions the series has that the noise is a part of, and that `epsilon` is
@@ -249,7 +247,7 @@ def mechanism(plan: Plan) -> Mechanism:
         epsilon=epsilon,
         delta=plan.delta,
         gaussian_epsilon=gaussian_epsilon(mu, plan.delta),
-        gaussian_factor=mu / _gaussian_mu_within(plan, laws, epsilon),
+        gaussian_factor=mu / gaussian_mu(epsilon, plan.delta),
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
         tried=tried,
@@ -257,12 +255,45 @@ def mechanism(plan: Plan) -> Mechanism:
     )
 
 
-def _gaussian_mu_within(plan: Plan, laws: Sequence[SampledLaw], epsilon: float) -> float:
-    """μ of Gaussian noise that keeps what these laws keep: ε, and their advantage if it is capped."""
-    mu = gaussian_mu(epsilon, plan.delta)
-    if plan.advantage is None:
-        return mu
-    return min(mu, 2.0 * float(ndtri(0.5 * (1.0 + composed_advantage(laws)))))
+def known_mechanism(plan: Plan) -> Mechanism:
+    """The noise that everybody knows, for a first answer within a moment: Gaussian, each answer by
+    itself. `mechanism` finds less.
+
+    Args:
+        plan: A plan with a δ.
+
+    Returns:
+        The noise, judged as it would be sampled.
+
+    Raises:
+        PlanError: the plan has no δ, or asks for a number that is public already.
+        DesignError: Gaussian noise cannot serve it: its sigmas are all declared.
+    """
+    if plan.delta is None:
+        raise PlanError("The plan declares no delta: declare one, such as 1e-9.")
+    asked = blocks(plan)
+    layout = layouts(asked, asked)[-1]  # the last: each answer by itself
+    left, share = layout.left_for_answers(plan.epsilon, plan.delta)
+    found = all_gaussian(
+        layout.specs, left, share, layout.left_of_cap(plan.epsilon, plan.advantage)
+    )
+    if found is None:
+        raise DesignError("No Gaussian noise serves this plan: its sigmas are all declared.")
+    laws, epsilon = sampled_within(
+        (*found.laws, *_check_laws(layout, plan.epsilon, plan.delta)[:1]), plan.epsilon, plan.delta
+    )
+    return Mechanism(
+        blocks=layout.blocks,
+        entries=layout.entries,
+        laws=laws,
+        draws=_assigned(layout, laws),
+        layout=layout.name,
+        epsilon=epsilon,
+        delta=plan.delta,
+        gaussian_epsilon=epsilon,
+        gaussian_factor=1.0,
+        plan_hash=plan.hash,
+    )
 
 
 def _of_tables(

@@ -45,7 +45,7 @@ from leastnoise.laws.correlated import (
 )
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.releases.noise import log_concave
-from leastnoise.releases.noise.bodies import Kind, flat_kinds, kinds
+from leastnoise.releases.noise.bodies import Kind, bent_kinds, kinds
 from leastnoise.releases.noise.layout import APART, LARGEST, SMALLEST, LawSpec, NoiseLayout
 from leastnoise.releases.noise.log_concave import Shifts
 
@@ -375,7 +375,7 @@ def _within_budget(specs: Sequence[LawSpec], epsilon: float, delta: float) -> Sc
             failure = str(error)
             continue
         found = _less_noise(found, tried)
-    found = _less_noise(found, _all_gaussian(specs, target, delta))
+    found = _less_noise(found, all_gaussian(specs, target, delta))
     if found is None:
         raise DesignError(failure)
     return found
@@ -399,12 +399,12 @@ class _WithinLimits:
 def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float) -> ScaledLaws:
     """The laws of least common scale that keep ε and the cap, of all kinds."""
     found = _less_noise(
-        _all_gaussian(specs, epsilon, delta, cap), _designed_within(specs, epsilon, delta, cap)
+        all_gaussian(specs, epsilon, delta, cap), _designed_within(specs, epsilon, delta, cap)
     )
     limits = epsilon, delta, cap
     for kind in kinds(specs):
         found = _less_noise(found, _of_kind(kind, specs, limits, found))
-    for kind in flat_kinds(specs, limits):
+    for kind in bent_kinds(specs) if _may_bend(found, epsilon) else ():
         found = _less_noise(found, _of_kind(kind, specs, limits, found))
     if found is None:
         raise DesignError(
@@ -412,6 +412,15 @@ def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: flo
             "larger sigmas, or a larger advantage."
         )
     return found
+
+
+def _may_bend(found: ScaledLaws | None, epsilon: float) -> bool:
+    """Whether noise between the sphere and normal noise may need less: the sphere is the best and
+    ε is not what it needs its scale for, or normal noise is and the cap is not."""
+    if found is None:
+        return False
+    is_at_epsilon = found.epsilon > _AT_LIMIT * epsilon
+    return found.laws[0].origin == ("Gaussian" if is_at_epsilon else "sphere")
 
 
 def _designed_within(
@@ -476,7 +485,7 @@ def _of_kind(
     return law.laws if law.epsilon <= 1.0 else None
 
 
-def _all_gaussian(
+def all_gaussian(
     specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float | None = None
 ) -> ScaledLaws | None:
     """The best Gaussian noise, which no release may be worse than; None if sigmas are fixed."""
