@@ -78,10 +78,7 @@ def test_the_bounds_enclose_plain_quadrature(core, d, t, epsilon):
 @pytest.mark.parametrize("d", [2, 3, 7, 40, 300])
 @pytest.mark.parametrize("scale", [0.3, 2.0, 40.0])
 def test_without_a_core_it_is_the_sphere(d, scale):
-    flat, ball = (
-        make(scale, *_, Fraction(d))
-        for make, _ in ((flat_sphere_loss, (0.0, d)), (ball_loss, (d,)))
-    )
+    flat, ball = flat_sphere_loss(scale, 0.0, d, Fraction(d)), ball_loss(scale, d, Fraction(d))
     for share in (0.0, 0.1, 0.4, 0.7, 0.9, 0.99):
         epsilon = share * flat.largest
         upper, lower = float(flat.profile(epsilon)), float(flat.profile_lower(epsilon))

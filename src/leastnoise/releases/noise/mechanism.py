@@ -18,8 +18,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from scipy.special import ndtri
-
 from leastnoise.accountant.attacker import (
     Attacker,
     allowed_advantage,
@@ -89,8 +87,7 @@ class Mechanism:
         epsilon: The privacy loss ε of all draws together, an upper bound.
         delta: The probability with which ε may be exceeded.
         gaussian_epsilon: The ε of Gaussian noise of the same standard deviations.
-        gaussian_factor: The standard deviation of Gaussian noise of the same ε, and of no larger
-            advantage where that is capped, relative to this.
+        gaussian_factor: The standard deviation of Gaussian noise of the same ε, relative to this.
         alternatives: The noise of each layout that was compared, relative to the chosen one.
         plan_hash: The SHA-256 of the plan that it belongs to.
         series: How many questions the series has that the noise is a part of, and that `epsilon` is

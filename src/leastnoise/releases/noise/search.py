@@ -45,7 +45,7 @@ from leastnoise.laws.correlated import (
 )
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.releases.noise import log_concave
-from leastnoise.releases.noise.bodies import Kind, flat_kinds, kinds
+from leastnoise.releases.noise.bodies import Kind, bent_kinds, kinds
 from leastnoise.releases.noise.layout import APART, LARGEST, SMALLEST, LawSpec, NoiseLayout
 from leastnoise.releases.noise.log_concave import Shifts
 
@@ -407,7 +407,7 @@ def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: flo
     limits = epsilon, delta, cap
     for kind in kinds(specs):
         found = _less_noise(found, _of_kind(kind, specs, limits, found))
-    for kind in flat_kinds(specs, limits):
+    for kind in bent_kinds(specs) if _may_bend(found, epsilon) else ():
         found = _less_noise(found, _of_kind(kind, specs, limits, found))
     if found is None:
         raise DesignError(
@@ -415,6 +415,15 @@ def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: flo
             "larger sigmas, or a larger advantage."
         )
     return found
+
+
+def _may_bend(found: ScaledLaws | None, epsilon: float) -> bool:
+    """Whether noise between the sphere and normal noise may need less: the sphere is the best and
+    ε is not what it needs its scale for, or normal noise is and the cap is not."""
+    if found is None:
+        return False
+    is_at_epsilon = found.epsilon > _AT_LIMIT * epsilon
+    return found.laws[0].origin == ("Gaussian" if is_at_epsilon else "sphere")
 
 
 def _designed_within(
