@@ -12,14 +12,12 @@ import time
 from pathlib import Path
 from statistics import median
 
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-
-from proof.random_laws import random_artefact
 
 from leastnoise import PrivacyLoss, cube, design, exact, sphere
 from leastnoise.artefact.rigorous import proof_of_draws
 from leastnoise.changes import BOX
+from proof.random_laws import random_artefact
 
 DELTA = 1e-6
 FIGURES = [(sigma, n) for sigma in (1.0, 2.0, 4.0, 8.0, 16.0) for n in (1, 3, 10, 30, 100)]
