@@ -59,11 +59,10 @@ class Listed:
 def listed(parts: Parts, spare: float) -> Listed | None:
     """All sums, where they are few, and be it that some are raised, which costs δ at most about
     `spare`, and what is within rounding of each other; None where they are not."""
-    releases = sum(count for _, count in parts)
-    pairs = [pair for pair, count in parts for _ in range(count) if releases <= _MOST_LISTED]
-    finite = [pair for pair in pairs if isinstance(pair, FinitePair)]
-    if len(finite) < releases:
+    finite = _finite_pairs(parts)
+    if not finite:
         return None
+    releases = len(finite)
     sums, kept, mass, added = [(0.0, arb(1))], arb(1), arb(1), arb(0)
     for pair in finite:
         losses, cost = _raised(_all_losses(pair), 0.5 * spare / releases)
@@ -75,6 +74,15 @@ def listed(parts: Parts, spare: float) -> Listed | None:
         kept, mass = kept * of_one, mass * (of_one + pair.infinite)
         added += cost + cost_of_sums + (sums[0][0] - sums[-1][0]) * _ROUNDINGS
     return Listed(tuple(sums), mass - kept, added * mass)
+
+
+def _finite_pairs(parts: Parts) -> list[FinitePair]:
+    """One for each release; none where they are many or have more losses than can be listed."""
+    releases = sum(count for _, count in parts)
+    if releases > _MOST_LISTED:
+        return []
+    found = [pair for pair, count in parts for _ in range(count) if isinstance(pair, FinitePair)]
+    return found if len(found) == releases else []
 
 
 def _sum_above(one: float, other: float) -> float:

@@ -101,13 +101,8 @@ def prove(uses: Sequence[DrawnUse], points: Sequence[tuple[float, float]]) -> tu
         parts = joined([(pair_of(use.law, use.sensitivity, use.changes), use.uses) for use in uses])
         if len(parts) == 1 and parts[0][1] == 1:
             return tuple(_of_one(parts[0][0], *point) for point in points)
-        least = min(delta for _, delta in points)
-        for share in _SHARES:
-            sums = listed(parts, share * least)
-            proofs = () if sums is None else tuple(_of_sums(sums, *point) for point in points)
-            if proofs and (share <= _SPARE or all(proof.ok for proof in proofs)):
-                return proofs
-        return tuple(_of_grids(parts, *point) for point in points)
+        by_sums = _by_sums(parts, points)
+        return by_sums or tuple(_of_grids(parts, *point) for point in points)
 
 
 def joined(parts: Parts) -> Parts:
@@ -115,6 +110,17 @@ def joined(parts: Parts) -> Parts:
     others = [(pair, count) for pair, count in parts if not isinstance(pair, NormalPair)]
     squares = [count * pair.mu**2 for pair, count in parts if isinstance(pair, NormalPair)]
     return [*others, (NormalPair(sum(squares, arb(0)).sqrt()), 1)] if squares else others
+
+
+def _by_sums(parts: Parts, points: Sequence[tuple[float, float]]) -> tuple[Proof, ...]:
+    """From all sums of losses; nothing where they are many, or had to be raised too much."""
+    least = min(delta for _, delta in points)
+    for share in _SHARES:
+        sums = listed(parts, share * least)
+        proofs = () if sums is None else tuple(_of_sums(sums, *point) for point in points)
+        if proofs and (share <= _SPARE or all(proof.ok for proof in proofs)):
+            return proofs
+    return ()
 
 
 def _of_one(pair: Pair, epsilon: float, delta: float) -> Proof:
