@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,13 +215,24 @@ def _count(log_h: Floats, dimension: int, k: int, moved: Floats, theta: Floats) 
             rest = np.array([row[::-1] for row in _rows(p, k, others, zero, 1.0)])
             for each, q in _products(chosen, turns, p, k, zero):
                 found[each][p] = rest @ q
-    curve, total = _curve(h), np.zeros(theta.size)
-    for each in chosen:
+    return _both_signs(h, up, down, times)
+
+
+def _both_signs(
+    h: Floats,
+    up: Mapping[tuple[int, ...], Complexes],
+    down: Mapping[tuple[int, ...], Complexes],
+    times: NDArray[np.intp],
+) -> Floats:
+    """The sum over which entries are positive, of the layers of their part and of the others'."""
+    others = next(iter(up.values())).shape[1] - 1
+    curve, total = _curve(h), np.zeros(next(iter(up.values())).shape[2])
+    for each, positive in up.items():
         left = tuple(int(count - own) for count, own in zip(times, each, strict=True))
         ways = math.prod(math.comb(int(n), own) for n, own in zip(times, each, strict=True))
         for j in range(others + 1):
             layers = curve @ down[left][:, others - j].conj()
-            both = np.sum(up[each][:, j] * layers, axis=0)
+            both = np.sum(positive[:, j] * layers, axis=0)
             total += float(ways * math.comb(others, j)) * both.real
     return total
 
