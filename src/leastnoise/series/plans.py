@@ -68,11 +68,7 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             f"The plan protects {said}, and the series was not opened for that: "
             "open one for such a plan, open_series(..., plan=...)."
         )
-    if wanted.discovering:
-        raise PlanError(
-            "A series answers how many it was opened for, and how many keys are discovered is not "
-            "known: declare the keys, or release the plan by itself."
-        )
+    _check_keys(wanted)
     weights = {statistic.weight for statistic in wanted.statistics}
     if len(weights) > 1 or any(one.sigma is not None for one in wanted.statistics):
         raise PlanError(
@@ -80,6 +76,14 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             "sigma."
         )
     return replace(wanted, epsilon=series.epsilon, delta=series.delta)
+
+
+def _check_keys(plan: Plan) -> None:
+    if plan.discovering:
+        raise PlanError(
+            "A series answers how many it was opened for, and how many keys are discovered is not "
+            "known: declare the keys, or release the plan by itself."
+        )
 
 
 def _check_cap(plan: Plan, made: Mechanism) -> Mechanism:

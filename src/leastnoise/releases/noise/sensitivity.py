@@ -454,11 +454,7 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
 
     With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
     """
-    found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
-    for statistic in plan.statistics:
-        view = apart_of(plan, statistic), (statistic.group_by, statistic.condition)
-        for answer in answers_for(statistic):
-            found.setdefault(view, {}).setdefault(answer, []).append(statistic)
+    found = _asked_of_views(plan)
     made = []
     counted_once: list[View] = []
     for (apart, (group_by, where)), asked in found.items():
@@ -473,6 +469,16 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
             block = replace(block, other=None, other_sensitivity=0)
         made.append(block)
     return (*made, *checks_block(plan, list(dict.fromkeys(counted_once))))
+
+
+def _asked_of_views(plan: Plan) -> dict[tuple[str, View], dict[Answer, list[Statistic]]]:
+    """The answers of each view, with the statistics that need them."""
+    found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
+    for statistic in plan.statistics:
+        view = apart_of(plan, statistic), (statistic.group_by, statistic.condition)
+        for answer in answers_for(statistic):
+            found.setdefault(view, {}).setdefault(answer, []).append(statistic)
+    return found
 
 
 def turn(check: Answer) -> int:
