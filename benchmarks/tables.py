@@ -412,7 +412,9 @@ def _errors_of_flights(wanted: Any, made: Any, table: Any, releases: int = 3) ->
     from leastnoise.releases.release import carry_out, release
     from leastnoise.sampling import InsecureSeededEntropy
 
-    exact, _ = carry_out(wanted, made, lambda: list, lambda *_: None, table=table)
+    _, exact, *_ = carry_out(
+        wanted, made, lambda: lambda _, given: given, lambda *_: None, table=table
+    )
     truth = {(row.statistic, row.group): row.number for row in exact if row.check is None}
     errors: dict[str, list[float]] = {}
     held = total = 0

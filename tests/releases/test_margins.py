@@ -79,7 +79,10 @@ def without_noise(wanted, made, listed):
     def nothing(stage, share):
         pass
 
-    return carry_out(wanted, made, lambda: list, nothing, table=arrow(listed))[0]
+    def exactly(_, answers):
+        return list(answers)
+
+    return carry_out(wanted, made, lambda: exactly, nothing, table=arrow(listed))[1]
 
 
 def truth(listed, columns, group, *, complete=False):

@@ -50,7 +50,7 @@ def released(wanted, made, counts, seed):
     return estimate.rows(
         wanted,
         made,
-        run._noisy(made, counts, partial(run._drawn, made, InsecureSeededEntropy(seed))),
+        run._noisy(made, counts, partial(run._drawn, InsecureSeededEntropy(seed))),
     )
 
 

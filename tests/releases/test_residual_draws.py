@@ -79,12 +79,12 @@ def scaled(wanted, made, listed):
 
     kept = []
 
-    def nothing(values):
+    def nothing(_, values):
         kept.extend(values)
         return list(values)
 
-    published, _ = carry_out(wanted, made, lambda: nothing, lambda *_: None, table=arrow(listed))
-    return kept, published
+    done = carry_out(wanted, made, lambda: nothing, lambda *_: None, table=arrow(listed))
+    return kept, done[1]
 
 
 # Contrasts

@@ -71,7 +71,7 @@ def scaled(wanted, made, listed):
 
     seen = []
 
-    def noted(answers):
+    def noted(_, answers):
         seen.append(list(answers))
         return list(answers)
 

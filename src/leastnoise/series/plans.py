@@ -69,11 +69,7 @@ def for_series(plan: Plan | str | PathLike[str], series: OpenSeries) -> Plan:
             "open one for such a plan, open_series(..., plan=...)."
         )
     _check_kinds(wanted)
-    if wanted.discovering:
-        raise PlanError(
-            "A series answers how many it was opened for, and how many keys are discovered is not "
-            "known: declare the keys, or release the plan by itself."
-        )
+    _check_keys(wanted)
     weights = {statistic.weight for statistic in wanted.statistics}
     if len(weights) > 1 or any(one.sigma is not None for one in wanted.statistics):
         raise PlanError(
@@ -89,6 +85,14 @@ def _check_kinds(plan: Plan) -> None:
         raise PlanError(
             f"{ranked[0]!r} comes from a tree of many counts, of which one person changes a few: "
             "release it by itself, a series has noise for a change of all its answers."
+        )
+
+
+def _check_keys(plan: Plan) -> None:
+    if plan.discovering:
+        raise PlanError(
+            "A series answers how many it was opened for, and how many keys are discovered is not "
+            "known: declare the keys, or release the plan by itself."
         )
 
 

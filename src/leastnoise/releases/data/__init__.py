@@ -10,7 +10,7 @@ table           a table that is open, and the one way its engine is asked
 columns         names and types of columns against what a plan needs of them
 expressions     columns as expressions that mean the same on every engine
 labels          the labels of keys            calendar   days and times
-formulas        the formulas of a plan
+formulas        the formulas of a plan        lookups    columns of public tables
 queries         the aggregates of a plan, after contribution bounding
 counts          their integers, and the rehearsal on no rows
 scans           which blocks are counted by one scan

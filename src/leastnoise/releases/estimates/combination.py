@@ -112,9 +112,10 @@ def _unknown(key: tuple[str, str], plan: Plan) -> str:
             f"{name!r} is a ratio of noisy numbers, not a linear combination of them: combine "
             "counts and sums, or means with a public number of values."
         )
+    # Ungrouped, the one group has no title.
     titles = group_titles(found[0].group_by) if found else []
-    if group in titles or (found and not group and not found[0].group_by):
-        return f"{name!r} is not shown{f' of {group!r}' if group else ''}: it is too small."
-    if found and found[0].group_by and titles:
+    if group in titles:
+        return f"{name!r} with group {group!r} is not shown: it is too small."
+    if titles and titles[0]:
         return f"Expected {name!r} with one of its groups, such as {(name, titles[0])!r}."
     return f"The release has no statistic {name!r}" + (f" with group {group!r}." if group else ".")

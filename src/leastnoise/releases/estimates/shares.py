@@ -17,6 +17,7 @@ from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.noise.sensitivity import ONCE, Answer, contribution_bounds, turn
 from leastnoise.releases.plan.keys import Key
 from leastnoise.releases.plan.plan import Plan
+from leastnoise.releases.plan.statistic import Statistic
 
 # times its ±: a check of nobody is above once in 800, at once its ± it would be once in 40, and a
 # plan has many
@@ -106,10 +107,14 @@ def _total(plan: Plan, rows: Sequence[ReleasedRow]) -> tuple[float, float] | Non
     for asked in plan.statistics:
         if plan.one_row_per_person and asked.public_n is not None and asked.missing != "drop":
             return float(asked.public_n), 0.0
-        is_shown = asked.suppress_below is None
-        if asked.kind in kinds and is_shown and not asked.group_by and not asked.where:
+        if asked.kind in kinds and _is_of_all(asked):
             return next((row.number, row.half_width) for row in rows if row.statistic == asked.name)
     return None
+
+
+def _is_of_all(asked: Statistic) -> bool:
+    """Whether a number of rows or persons is that of all of them, and is shown."""
+    return not (asked.group_by or asked.where or asked.suppress_below)
 
 
 def _rows_of(

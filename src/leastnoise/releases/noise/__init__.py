@@ -11,5 +11,7 @@ margin_search which of them are measured
 view_tables   the one view of persons with several rows as tables with margins
 one_view      what one person changes in a bounded view, and which of these changes is the worst
 log_concave   the laws for which that is proven, as they are drawn
+discovery     the noise that decides which keys are shown where they are not known
 mechanism     all of it for a plan: the laws as they are sampled, and the ε they cost
+found_keys    the same once the keys are known that were to be discovered
 """

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -107,10 +108,12 @@ def threshold_of(noise: Noise) -> int:
 @lru_cache(maxsize=8)
 def _survival(noise: Noise) -> Floats:
     """Pr(Z ≥ k) for k = −N … N + 1."""
-    if not isinstance(noise, LatticeNoise) or noise.tail_ratio is not None or noise.step != 1.0:
+    law = cast(LatticeNoise, noise)
+    is_known = noise.kind == LatticeNoise.kind and noise.dimension == 1
+    if not is_known or law.tail_ratio is not None or law.step != 1.0 or law.domain != "integer":
         raise DesignError(f"Keys are found with noise of whole numbers that ends, not {noise}.")
-    last = int(np.flatnonzero(noise.shell_masses)[-1])
-    each = noise.pmf(np.arange(-last, last + 1))
+    last = int(np.flatnonzero(law.shell_masses)[-1])
+    each = law.pmf(np.arange(-last, last + 1))
     return np.append(np.cumsum(each[::-1])[::-1], 0.0)
 
 

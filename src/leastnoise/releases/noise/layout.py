@@ -166,17 +166,14 @@ def layouts(
 
 
 def _ways(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> list[NoiseLayout]:
-    # How many groups there are is not known where keys are found: no draw serves all of them.
-    is_open = any(is_discovered(block.group_by) for block in asked)
-    made = [] if is_open else _joint_layout(asked, asked_jointly)
+    made = _joint_layout(asked, asked_jointly)
     is_grouped = any(block.group_by for block in asked)
     if is_grouped or not made:
         made.append(_layout("by group", asked))
         if not _has_one_answer(asked):
             made.append(_layout("product", asked))
     if any(spec.weights is not None for layout in made for spec in layout.specs):
-        may_be_joint = not is_open and _may_be_joint(asked_jointly)
-        made += [_layout("joint" + APART, asked_jointly)] if may_be_joint else []
+        made += [_layout("joint" + APART, asked_jointly)] if _may_be_joint(asked_jointly) else []
         made += [_layout("by group" + APART, asked)] if is_grouped else []
     return made
 
@@ -197,7 +194,10 @@ def _joint_layout(asked: Sequence[Block], asked_jointly: Sequence[Block]) -> lis
 
 
 def _may_be_joint(asked: Sequence[Block]) -> bool:
-    """Whether no law would have too many answers: a law for 100,000 is not laid out for nothing."""
+    """Whether no law would have too many answers: a law for 100,000 is not laid out for nothing.
+    Where keys are found how many groups there are is not known, and no draw serves all of them."""
+    if any(is_discovered(block.group_by) for block in asked):
+        return False
     kinds = {(w, s) for block in asked for w, s in zip(block.weights, block.sigmas, strict=True)}
     count = sum(len(block.groups) * len(block.answers) for block in asked if not is_checks(block))
     return count <= _MOST_JOINT * len(kinds)
@@ -270,7 +270,7 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     entries = asked_answers(asked)
     weights, ratios = _wanted(asked, entries)
     checks = _check_entries(name, asked, entries)
-    finding = tuple(i for i, one in enumerate(entries) if asked[one.block].apart == DISCOVERS)
+    finding = _finding_entries(asked, entries)
     left = sorted(set(range(len(entries))) - {*checks, *finding})
     specs: dict[_Shape, LawSpec] = {}
     drawn: list[tuple[_Shape, tuple[int, ...]]] = []
@@ -287,8 +287,13 @@ def _layout(name: str, asked: Sequence[Block]) -> NoiseLayout:
     placed = tuple((order[shape], draw) for shape, draw in drawn)
     uses = _check_uses([asked[b] for b in {entries[i].block for i in checks}])
     laid = NoiseLayout(name, tuple(specs.values()), placed, checks, uses, tuple(asked), entries)
-    seen = sum(block.touched for block in asked if block.apart == DISCOVERS)
+    seen = sum(asked[b].touched for b in {entries[i].block for i in finding})
     return replace(laid, finding=finding, finding_uses=seen)
+
+
+def _finding_entries(asked: Sequence[Block], entries: Sequence[AskedAnswer]) -> tuple[int, ...]:
+    """The entries that decide which keys are shown, which have a law of their own."""
+    return tuple(i for i, one in enumerate(entries) if asked[one.block].apart == DISCOVERS)
 
 
 def _classes(

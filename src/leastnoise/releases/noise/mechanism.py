@@ -253,24 +253,13 @@ def mechanism(plan: Plan) -> Mechanism:
         epsilon=epsilon,
         delta=plan.delta,
         gaussian_epsilon=gaussian_epsilon(mu, plan.delta),
-        gaussian_factor=mu / _gaussian_mu_within(plan.advantage, plan.delta, laws, epsilon),
+        gaussian_factor=mu / gaussian_mu(epsilon, plan.delta),
         alternatives=MappingProxyType(alternatives),
         plan_hash=plan.hash,
         tried=tried,
         threshold=threshold_of(laws[len(chosen.specs)].noise) if chosen.finding else None,
         **({} if strategy is None else _of_tables(strategy, asked, separate)),
     )
-
-
-def _gaussian_mu_within(
-    cap: float | None, delta: float, laws: Sequence[SampledLaw], epsilon: float
-) -> float:
-    """μ of Gaussian noise that keeps what these laws keep: ε, and their advantage if it is
-    capped."""
-    mu = gaussian_mu(epsilon, delta)
-    if cap is None:
-        return mu
-    return min(mu, 2.0 * float(ndtri(0.5 * (1.0 + composed_advantage(laws)))))
 
 
 def known_mechanism(plan: Plan) -> Mechanism:

@@ -399,12 +399,7 @@ def _key_of(column: str, declared: Any) -> Key:
             '"discover" where they are not known.'
         )
     if "discover" in declared:
-        if set(declared) - {"match"} != {"discover"} or declared["discover"] is not True:
-            raise PlanError(
-                f"Grouping by {column!r} discovers its keys: declare {{discover = true}}, with "
-                "match or without."
-            )
-        return Key(column, match=declared.get("match", "exact"), discover="wanted")
+        return _key_to_find(column, declared)
     if "by" in declared:
         return _periods_of(column, declared)
     if "within" in declared:
@@ -422,6 +417,15 @@ def _key_of(column: str, declared: Any) -> Key:
         return Key(column, edges=tuple(listed), complete=complete)
     match = declared.get("match", "exact")
     return Key(column, values=tuple(listed), match=match, complete=complete)
+
+
+def _key_to_find(column: str, declared: Mapping[str, Any]) -> Key:
+    if set(declared) - {"match"} != {"discover"} or declared["discover"] is not True:
+        raise PlanError(
+            f"Grouping by {column!r} discovers its keys: declare {{discover = true}}, with match "
+            "or without."
+        )
+    return Key(column, match=declared.get("match", "exact"), discover="wanted")
 
 
 def _key_within(column: str, declared: Mapping[str, Any]) -> Key:

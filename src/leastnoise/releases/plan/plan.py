@@ -439,11 +439,10 @@ class Plan:
         plain = {name: getattr(self, name) for name in names}
         plain["columns"] = {reading.column: reading.describe() for reading in self.columns}
         plain["lookups"] = [lookup.describe() for lookup in self.lookups]
-        for name in ("where", "columns", "derive", "lookups"):
+        # Plans that do not say it keep the hash they always had.
+        for name in ("where", "columns", "derive", "lookups", "person_is"):
             if not plain[name]:
                 del plain[name]
-        if not self.person_is:  # plans that do not say it keep the hash they always had
-            del plain["person_is"]
         if self.goal == "mean":
             del plain["goal"]
         if self.advantage is None:
