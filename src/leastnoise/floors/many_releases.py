@@ -1,0 +1,319 @@
+"""The search for an `EpsilonFloor`: from one release to n, the best claim of each stage.
+
+`check_releases` says what a claim is. Here the same tests are found in floating point, for all
+nodes of a stage at once, with the largest value and the best price ν of the variance. What is found
+is a proposal; it is rounded down and checked in integers before anybody sees it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from leastnoise.floors.certificates import EpsilonFloor, Stage
+from leastnoise.floors.check_releases import epsilon_fault
+from leastnoise.losses.table import convex_below
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_NODES = 1_000  # up to the ε of the design: rounding to the grid then costs about 1 % of ε
+_FARTHEST = 1.3  # of these nodes, the last that a stage has
+_FAINT = 1e-4  # of δ: values below are 0
+_COARSE = 64  # nodes of a stage at which the price is searched for; interpolated between
+_WINDOW = 12.0  # standard deviations
+_FINE = 8.0  # lattice points in one standard deviation, at least
+_MARGIN = 2e-7  # share of a value kept for rounding
+_NEWTON = 9
+_PRICES = 9
+_CLOSE = 3e-3  # within which a price is found
+
+
+def epsilon_floor(
+    *, sigma: float, delta: float, releases: int, near: float, integers: int | None = None
+) -> EpsilonFloor | None:
+    """The best floor found for noise of this standard deviation, checked; None where there is none.
+
+    Args:
+        sigma: The standard deviation, in sensitivities.
+        delta: Of all releases.
+        releases: How many.
+        near: The ε of a known law, which sets the grid.
+        integers: The sensitivity, for integer noise of so many; None for real noise.
+    """
+    cells = _cells(sigma) if integers is None else integers
+    variance = sigma * sigma + (0.25 / cells**2 if integers is None else 0.0)
+    grid = _Grid(1.0 + float(np.float32(math.expm1(near / _NODES))), cells, variance, sigma)
+    stages: list[Stage] = []
+    values = np.zeros(2)
+    for count in range(1, releases + 1):
+        stage = _stage(grid, values, count, delta, releases)
+        if not stage.values:
+            return None
+        values = np.append(stage.values, 0.0)
+        stages.append(stage)
+    return _concluded(grid, stages, sigma, delta, integers is not None)
+
+
+def _cells(sigma: float) -> int:
+    return max(1, math.ceil(_FINE / sigma))
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """What all stages share."""
+
+    ratio: float
+    cells: int
+    variance: float
+    sigma: float
+
+    @property
+    def pitch(self) -> float:
+        return math.log(self.ratio)
+
+    @property
+    def window(self) -> int:
+        return max(math.ceil(_WINDOW * self.sigma), 3)
+
+    def powers(self, nodes: Whole) -> Floats:
+        return np.asarray(np.exp(self.pitch * nodes), dtype=np.float64)
+
+
+def _concluded(
+    grid: _Grid, stages: list[Stage], sigma: float, delta: float, is_integer: bool
+) -> EpsilonFloor | None:
+    """The floor that the last stage gives, at the node that gives the most."""
+    last, n, pitch = stages[-1], len(stages), grid.pitch
+    best, node, slack = 0.0, -1, 0.0
+    for place, value in enumerate(last.values):
+        if value <= delta * (1.0 + 1e-9):
+            break
+        r = pitch * math.sqrt(0.5 * n * -math.log(value - delta)) * (1.0 + 1e-9)
+        found = (place * pitch - r - n * pitch * pitch / 8.0) * (1.0 - 1e-12)
+        if found > best:
+            best, node, slack = found, place, r
+    if node < 0:
+        return None
+    stages = [*stages[:-1], Stage((last.values[node],), (last.prices[node],), node)]
+    floor = EpsilonFloor(
+        best, delta, sigma, n, is_integer, grid.cells, grid.ratio, grid.window, node, slack,
+        tuple(stages),
+    )
+    return floor if epsilon_fault(floor) is None else None
+
+
+def _stage(grid: _Grid, before: Floats, count: int, delta: float, releases: int) -> Stage:
+    """The claims of `count` releases from those of one less.
+
+    1. A few nodes: the best price of the variance, by its own equation: the law that the tests
+       hold off has the variance σ².
+    2. All nodes: the best value at the price between.
+    """
+    last = _last_node(grid, before, count)
+    few = np.unique(np.linspace(0, last, min(_COARSE, last + 1)).astype(np.int64))
+    prices, values = _best_prices(_Edges(grid, before, few), few, count)
+    held = values > _FAINT * delta
+    if not held[0]:
+        return Stage((), ())
+    end = int(np.argmin(held)) if not np.all(held) else few.size
+    few, prices, values = few[:end], prices[:end], values[:end]
+    nodes = np.arange(few[-1] + 1)
+    price = _short(np.exp(np.interp(nodes, few, np.log(prices))), 5)
+    guess = np.exp(np.interp(nodes, few, np.log(values))) * 1.05
+    value = _Edges(grid, before, nodes).values(price, guess)
+    value = np.minimum.accumulate(_short(value * (1.0 - _MARGIN), 8))
+    keep = int(np.argmin(value > 0.0)) if not np.all(value > 0.0) else value.size
+    return Stage(tuple(value[:keep].tolist()), tuple(price[:keep].tolist()))
+
+
+def _last_node(grid: _Grid, before: Floats, count: int) -> int:
+    """How far values of this stage may be positive: one release adds about 3 s/σ."""
+    one = math.ceil((3.0 / grid.sigma + 1.0 / grid.sigma**2) / grid.pitch)
+    return min(before.size - 1 + one, math.ceil(_FARTHEST * _NODES))
+
+
+def _short(values: Floats, digits: int) -> Floats:
+    """Rounded down to so many digits, so that a file is short."""
+    return np.array([float(f"{value:.{digits - 1}e}") for value in values])
+
+
+def _best_prices(edges: _Edges, nodes: Whole, count: int) -> tuple[Floats, Floats]:
+    """The price at each node with the largest value, which is where the law that the tests hold off
+    has the variance; its logarithm is bracketed, and a secant tried first."""
+    variance = edges.grid.variance
+    start, slope = _normal(edges.grid.pitch * nodes, count, variance)
+    log_price = np.log(np.maximum(slope, 1e-30))
+    low, high = log_price - 12.0, log_price + 6.0
+    best, chosen = np.zeros(nodes.size), np.exp(log_price)
+    guess = np.maximum(start, 1e-30)
+    for attempt in range(3 * _PRICES):
+        price = np.exp(log_price)
+        value, second = edges.solved(price, guess)
+        better = value > best
+        best, chosen = np.where(better, value, best), np.where(better, price, chosen)
+        is_cheap = second > variance
+        low, high = np.where(is_cheap, log_price, low), np.where(is_cheap, high, log_price)
+        excess = np.log(np.maximum(second, 1e-9) / variance)
+        if attempt >= _PRICES and np.all((np.abs(excess) < _CLOSE) | (high - low < _CLOSE)):
+            break
+        moved = log_price + excess
+        is_inside = (moved > low) & (moved < high) & (attempt % 3 != 2)
+        log_price = np.where(is_inside, moved, 0.5 * (low + high))
+        guess = np.maximum(1.2 * best, 1e-3 * start)
+    return chosen, best
+
+
+def _normal(epsilon: Floats, count: int, variance: float) -> tuple[Floats, Floats]:
+    """δ of so many releases with normal noise, and its slope in the variance: to start from."""
+
+    def delta(of: float) -> Floats:
+        mu = math.sqrt(count / of)
+        tail = ndtr(0.5 * mu - epsilon / mu) - np.exp(epsilon) * ndtr(-0.5 * mu - epsilon / mu)
+        return np.maximum(np.asarray(tail, dtype=np.float64), 1e-300)
+
+    step = 1e-4
+    here, there = delta(variance), delta(variance * (1.0 - step))
+    return here, (there - here) / (step * variance)
+
+
+class _Edges:
+    """F and G of `check_releases` at some nodes: what an edge of the lattice gives and takes, by
+    the tangent used on it."""
+
+    def __init__(self, grid: _Grid, before: Floats, nodes: Whole) -> None:
+        self.grid = grid
+        reach = before.size - 1
+        alpha, beta = _tangents(before, grid)
+        own = alpha.size - 1 + 2 * nodes[:, None]  # the last place of each row
+        beyond = np.zeros(2 * int(nodes[-1]))  # there the tangent is (0, 0), its mirror is not
+        alpha, beta = np.append(alpha, beyond), np.append(beta, beyond)
+        self._last = alpha.size - 1
+        self._factor = grid.powers(nodes)
+        self._x = grid.powers(np.arange(-reach, self._last - reach))
+        s = np.arange(alpha.size)[None, :]
+        mirrored = np.maximum(own - s, 0)
+        self._given = alpha[None, :] - self._factor[:, None] * beta[mirrored]
+        self._taken = self._factor[:, None] * beta[None, :] - alpha[mirrored]
+        self._row = np.arange(nodes.size)
+        self._apart = 4.0 * float(self._factor[-1]) + 4.0
+        # one sorted list of all rows, so that one search finds a place in each
+        self._key = (self._row[:, None] * self._apart - self._given).ravel()
+        at = nodes + reach
+        self._still = 0.5 * (self._given[self._row, at] + self._given[self._row, at + 1])
+        self._start = at + 1
+        both = self._given - self._taken
+        both = np.where(s < self._start[:, None], 2.0, both)
+        self._both = np.minimum.accumulate(both, axis=1)
+        self._both_key = (self._row[:, None] * self._apart - self._both).ravel()
+
+    def values(self, price: Floats, guess: Floats) -> Floats:
+        """The largest values that can be claimed at these prices."""
+        return self.solved(price, guess)[0]
+
+    def solved(self, price: Floats, guess: Floats) -> tuple[Floats, Floats]:
+        """The largest values at these prices, and the variances of the laws that they hold off.
+
+        What is left at 0, when all other points have what they need, is concave in the value and
+        falls: Newton's steps come down from above and do not pass the root."""
+        spent = price * self.grid.variance
+        mu = guess + spent
+        second = np.full(mu.size, np.nan)
+        for _ in range(_NEWTON):
+            left, slope, square = self._left(mu, price)
+            with np.errstate(all="ignore"):
+                step = left / slope
+                second = np.where(np.isfinite(square), square, second)
+            mu = np.maximum(mu + np.where(np.isfinite(step), step, -0.5 * mu), 0.0)
+            if np.all(np.abs(step) <= 1e-10 * np.maximum(mu - spent, 1e-12)):
+                break
+        value = mu - spent
+        for share in (1e-9, 1e-7, 1e-5, 1e-3):  # to the side where it holds
+            tried = value * (1.0 - share)
+            is_held = self._left(tried + spent, price)[0] >= 0.0
+            if np.all(is_held | (value <= 0.0)):
+                return np.where(is_held, tried, 0.0), second
+            value = np.where(is_held, value, tried)
+        return np.where(self._left(value + spent, price)[0] >= 0.0, value, 0.0), second
+
+    def _left(self, mu: Floats, price: Floats) -> tuple[Floats, Floats, Floats]:
+        """What is left at the innermost points, the least of all cosets; how fast it falls in μ,
+        and the variance of the law that is held off there."""
+        cells = self.grid.cells
+        found = None
+        for offset in range(cells // 2 + 1):
+            outer = self._inwards(mu, price, cells + offset)
+            if 2 * offset == cells:
+                inner = (-self._still, np.zeros(mu.size), np.zeros(mu.size))
+            elif offset == 0:
+                inner = outer
+            else:
+                inner = self._inwards(mu, price, cells - offset)
+            x = offset / cells
+            left = -inner[0] - outer[0] + 2.0 * price * x * x - 2.0 * mu
+            mass = 1.0 + inner[1] + outer[1]
+            with np.errstate(all="ignore"):
+                square = (x * x + inner[2] + outer[2]) / mass
+            here = left, 2.0 * mass, square
+            if found is None:
+                found = here
+            else:
+                is_less = left / mass < 2.0 * found[0] / found[1]
+                found = tuple(np.where(is_less, *pair) for pair in zip(here, found, strict=True))
+        if found is None:
+            raise ValueError("no coset")
+        return found
+
+    def _inwards(self, mu: Floats, price: Floats, stop: int) -> tuple[Floats, Floats, Floats]:
+        """G of the innermost edge; mass and second moment of all points outside of it, in units of
+        the mass of the point inside."""
+        cells, row = self.grid.cells, self._row
+        point = stop + (self.grid.window - 1) * cells
+        x = (point + cells) / cells
+        needed = 2.0 * mu - 2.0 * price * x * x
+        s = np.clip(self._place(self._both_key, needed), self._start, self._last)
+        missing = np.maximum(needed - self._both[row, s], 0.0)
+        taken = self._taken[row, s] + 1e3 * missing
+        mass, square = np.zeros(mu.size), np.zeros(mu.size)
+        steepest = self._factor / self._x[0]
+        while point >= stop:
+            x = point / cells
+            needed = 2.0 * mu - 2.0 * price * x * x + taken
+            s = np.clip(self._place(self._key, needed), 0, self._last - 1)
+            here, after = self._given[row, s], self._given[row, s + 1]
+            with np.errstate(all="ignore"):
+                share = np.clip((here - needed) / (here - after), 0.0, 1.0)
+            share = np.where(here > after, share, 0.0)
+            taken = self._taken[row, s] + share * (self._taken[row, s + 1] - self._taken[row, s])
+            # the tests hold off a law whose neighbours have this ratio
+            ratio = self._factor / self._x[s]
+            missing = np.maximum(needed - self._given[:, 0], 0.0)
+            ratio = np.where(missing > 0.0, steepest, ratio)
+            ratio = np.where(needed <= self._given[:, -1], 0.0, ratio)
+            taken = taken + missing * steepest
+            mass, square = ratio * (1.0 + mass), ratio * (x * x + square)
+            point -= cells
+        return taken, mass, square
+
+    def _place(self, key: Floats, needed: Floats) -> Whole:
+        """The last place of each row whose number is at least what is needed."""
+        found = np.searchsorted(key, self._row * self._apart - needed, side="right")
+        return np.asarray(found - 1 - self._row * (self._last + 1), dtype=np.int64)
+
+
+def _tangents(values: Floats, grid: _Grid) -> tuple[Floats, Floats]:
+    """α and β of the tangents of the greatest convex function below the claims, see
+    `check_releases`."""
+    reach = values.size - 1
+    x = grid.powers(np.arange(-reach, reach + 1))
+    below = 1.0 - x[:reach] * (1.0 - values[:0:-1])
+    points, heights = np.append(0.0, x), np.concatenate([[1.0], below, values])
+    heights[-1] = 0.0
+    hull, slopes = convex_below(points, heights)
+    beta = np.repeat(-slopes, np.diff(hull))
+    alpha = np.repeat(heights[hull[:-1]] - slopes * points[hull[:-1]], np.diff(hull))
+    return np.append(alpha, 0.0), np.append(beta, 0.0)
