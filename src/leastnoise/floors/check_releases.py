@@ -18,6 +18,7 @@ the mirrored tangent: F and G are what an edge between x − 1 and x gives to x 
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,8 +51,13 @@ def epsilon_fault(floor: EpsilonFloor) -> str | None:
         fault = _stage_fault(floor, before, stage, values, inflated)
         if fault is not None:
             return f"Stage {number} of the floor is not proven: {fault}"
-        before = [*values, 0]
+        before = [*_not_rising(values), 0]
     return _conclusion_fault(floor)
+
+
+def _not_rising(values: list[int]) -> list[int]:
+    """δ falls in ε: what is claimed at a node holds at those before."""
+    return list(itertools.accumulate(reversed(values), max))[::-1]
 
 
 def _out_of_range(floor: EpsilonFloor) -> str | None:

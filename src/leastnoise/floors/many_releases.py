@@ -24,13 +24,16 @@ Whole = NDArray[np.int64]
 _NODES = 1_000  # up to the ε of the design: rounding to the grid then costs about 1 % of ε
 _FARTHEST = 1.3  # of these nodes, the last that a stage has
 _FAINT = 1e-4  # of δ: values below are 0
-_COARSE = 64  # nodes of a stage at which the price is searched for; interpolated between
+_COARSE = 80  # nodes of a stage at which the price is searched for; interpolated between
+_AT_THE_END = 24  # more of them where the values end, which they do with a kink
 _WINDOW = 12.0  # standard deviations
 _FINE = 8.0  # lattice points in one standard deviation, at least
 _MARGIN = 2e-7  # share of a value kept for rounding
 _NEWTON = 9
-_PRICES = 9
-_CLOSE = 3e-3  # within which a price is found
+_SHARES = (1e-8, 1e-6, 1e-4, 1e-2)
+_PRICES = 16
+_CLOSE = 6e-3  # within which a price is found
+_TOLD_APART = 1e13
 
 
 def epsilon_floor(
@@ -49,12 +52,12 @@ def epsilon_floor(
     variance = sigma * sigma + (0.25 / cells**2 if integers is None else 0.0)
     grid = _Grid(1.0 + float(np.float32(math.expm1(near / _NODES))), cells, variance, sigma)
     stages: list[Stage] = []
-    values = np.zeros(2)
+    values, hint = np.zeros(2), None
     for count in range(1, releases + 1):
-        stage = _stage(grid, values, count, delta, releases)
+        stage, hint = _stage(grid, values, count, delta, hint)
         if not stage.values:
             return None
-        values = np.append(stage.values, 0.0)
+        values = np.append(_not_rising(np.array(stage.values)), 0.0)
         stages.append(stage)
     return _concluded(grid, stages, sigma, delta, integers is not None)
 
@@ -92,7 +95,7 @@ def _concluded(
     best, node, slack = 0.0, -1, 0.0
     for place, value in enumerate(last.values):
         if value <= delta * (1.0 + 1e-9):
-            break
+            continue
         r = pitch * math.sqrt(0.5 * n * -math.log(value - delta)) * (1.0 + 1e-9)
         found = (place * pitch - r - n * pitch * pitch / 8.0) * (1.0 - 1e-12)
         if found > best:
@@ -107,31 +110,67 @@ def _concluded(
     return floor if epsilon_fault(floor) is None else None
 
 
-def _stage(grid: _Grid, before: Floats, count: int, delta: float, releases: int) -> Stage:
+@dataclass(frozen=True)
+class _Hint:
+    """How far the best prices of a stage are from those of normal noise, as a logarithm, along the
+    nodes: much the same in the next stage."""
+
+    share: Floats  # of the way to the last node
+    logarithm: Floats
+
+
+def _stage(
+    grid: _Grid, before: Floats, count: int, delta: float, hint: _Hint | None
+) -> tuple[Stage, _Hint | None]:
     """The claims of `count` releases from those of one less.
 
     1. A few nodes: the best price of the variance, by its own equation: the law that the tests
        hold off has the variance σ².
     2. All nodes: the best value at the price between.
     """
-    last = _last_node(grid, before, count)
-    few = np.unique(np.linspace(0, last, min(_COARSE, last + 1)).astype(np.int64))
-    prices, values = _best_prices(_Edges(grid, before, few), few, count)
-    held = values > _FAINT * delta
-    if not held[0]:
-        return Stage((), ())
-    end = int(np.argmin(held)) if not np.all(held) else few.size
+    few = _spread(0, _last_node(grid, before), _COARSE)
+    prices, values = _best_prices(_Edges(grid, before, few), few, count, hint)
+    end = _held(values, _FAINT * delta)
+    if end == 0:
+        return Stage((), ()), None
+    if end < few.size:
+        more = _spread(int(few[end - 1]) + 1, int(few[end]) - 1, _AT_THE_END)
+        few, prices, values = few[:end], prices[:end], values[:end]
+        if more.size:
+            at_the_end = _best_prices(_Edges(grid, before, more), more, count, hint)
+            few = np.append(few, more)
+            prices, values = np.append(prices, at_the_end[0]), np.append(values, at_the_end[1])
+    end = _held(values, _FAINT * delta)
     few, prices, values = few[:end], prices[:end], values[:end]
     nodes = np.arange(few[-1] + 1)
     price = _short(np.exp(np.interp(nodes, few, np.log(prices))), 5)
     guess = np.exp(np.interp(nodes, few, np.log(values))) * 1.05
-    value = _Edges(grid, before, nodes).values(price, guess)
-    value = np.minimum.accumulate(_short(value * (1.0 - _MARGIN), 8))
-    keep = int(np.argmin(value > 0.0)) if not np.all(value > 0.0) else value.size
-    return Stage(tuple(value[:keep].tolist()), tuple(price[:keep].tolist()))
+    value = _Edges(grid, before, nodes).solved(price, guess, 2 * _NEWTON)[0]
+    value = _short(np.maximum(value * (1.0 - _MARGIN), 0.0), 8)
+    normal = _normal(grid.pitch * few, count, grid.variance)[1]
+    hint = _Hint(few / max(few[-1], 1), np.log(prices / np.maximum(normal, 1e-30)))
+    return Stage(tuple(value.tolist()), tuple(price.tolist())), hint
 
 
-def _last_node(grid: _Grid, before: Floats, count: int) -> int:
+def _not_rising(values: Floats) -> Floats:
+    """δ falls in ε: what is claimed at a node holds at those before."""
+    return np.maximum.accumulate(values[::-1])[::-1]
+
+
+def _spread(first: int, last: int, count: int) -> Whole:
+    """At most so many whole numbers from the first to the last."""
+    if last < first:
+        return np.zeros(0, dtype=np.int64)
+    return np.unique(np.linspace(first, last, min(count, last - first + 1)).astype(np.int64))
+
+
+def _held(values: Floats, least: float) -> int:
+    """How many of the values are above the least before the first that is not."""
+    is_above = values > least
+    return values.size if np.all(is_above) else int(np.argmin(is_above))
+
+
+def _last_node(grid: _Grid, before: Floats) -> int:
     """How far values of this stage may be positive: one release adds about 3 s/σ."""
     one = math.ceil((3.0 / grid.sigma + 1.0 / grid.sigma**2) / grid.pitch)
     return min(before.size - 1 + one, math.ceil(_FARTHEST * _NODES))
@@ -142,29 +181,33 @@ def _short(values: Floats, digits: int) -> Floats:
     return np.array([float(f"{value:.{digits - 1}e}") for value in values])
 
 
-def _best_prices(edges: _Edges, nodes: Whole, count: int) -> tuple[Floats, Floats]:
+def _best_prices(
+    edges: _Edges, nodes: Whole, count: int, hint: _Hint | None
+) -> tuple[Floats, Floats]:
     """The price at each node with the largest value, which is where the law that the tests hold off
     has the variance; its logarithm is bracketed, and a secant tried first."""
     variance = edges.grid.variance
     start, slope = _normal(edges.grid.pitch * nodes, count, variance)
     log_price = np.log(np.maximum(slope, 1e-30))
     low, high = log_price - 12.0, log_price + 6.0
+    if hint is not None:
+        log_price = log_price + np.interp(nodes / max(nodes[-1], 1), hint.share, hint.logarithm)
     best, chosen = np.zeros(nodes.size), np.exp(log_price)
     guess = np.maximum(start, 1e-30)
-    for attempt in range(3 * _PRICES):
+    for attempt in range(_PRICES):
         price = np.exp(log_price)
-        value, second = edges.solved(price, guess)
+        value, second = edges.solved(price, guess, _NEWTON)
         better = value > best
         best, chosen = np.where(better, value, best), np.where(better, price, chosen)
         is_cheap = second > variance
         low, high = np.where(is_cheap, log_price, low), np.where(is_cheap, high, log_price)
         excess = np.log(np.maximum(second, 1e-9) / variance)
-        if attempt >= _PRICES and np.all((np.abs(excess) < _CLOSE) | (high - low < _CLOSE)):
+        if np.all((np.abs(excess) < _CLOSE) | (high - low < _CLOSE)):
             break
         moved = log_price + excess
         is_inside = (moved > low) & (moved < high) & (attempt % 3 != 2)
         log_price = np.where(is_inside, moved, 0.5 * (low + high))
-        guess = np.maximum(1.2 * best, 1e-3 * start)
+        guess = np.where(best > 0.0, 1.2 * best, start)
     return chosen, best
 
 
@@ -200,22 +243,17 @@ class _Edges:
         self._given = alpha[None, :] - self._factor[:, None] * beta[mirrored]
         self._taken = self._factor[:, None] * beta[None, :] - alpha[mirrored]
         self._row = np.arange(nodes.size)
-        self._apart = 4.0 * float(self._factor[-1]) + 4.0
         # one sorted list of all rows, so that one search finds a place in each
-        self._key = (self._row[:, None] * self._apart - self._given).ravel()
+        self._key = self._keys(self._given).ravel()
         at = nodes + reach
         self._still = 0.5 * (self._given[self._row, at] + self._given[self._row, at + 1])
         self._start = at + 1
         both = self._given - self._taken
         both = np.where(s < self._start[:, None], 2.0, both)
         self._both = np.minimum.accumulate(both, axis=1)
-        self._both_key = (self._row[:, None] * self._apart - self._both).ravel()
+        self._both_key = self._keys(self._both).ravel()
 
-    def values(self, price: Floats, guess: Floats) -> Floats:
-        """The largest values that can be claimed at these prices."""
-        return self.solved(price, guess)[0]
-
-    def solved(self, price: Floats, guess: Floats) -> tuple[Floats, Floats]:
+    def solved(self, price: Floats, guess: Floats, steps: int) -> tuple[Floats, Floats]:
         """The largest values at these prices, and the variances of the laws that they hold off.
 
         What is left at 0, when all other points have what they need, is concave in the value and
@@ -223,22 +261,22 @@ class _Edges:
         spent = price * self.grid.variance
         mu = guess + spent
         second = np.full(mu.size, np.nan)
-        for _ in range(_NEWTON):
+        for _ in range(steps):
             left, slope, square = self._left(mu, price)
             with np.errstate(all="ignore"):
                 step = left / slope
                 second = np.where(np.isfinite(square), square, second)
             mu = np.maximum(mu + np.where(np.isfinite(step), step, -0.5 * mu), 0.0)
-            if np.all(np.abs(step) <= 1e-10 * np.maximum(mu - spent, 1e-12)):
+            if np.all(np.abs(step) <= 1e-8 * np.maximum(mu - spent, 1e-12)):
                 break
         value = mu - spent
-        for share in (1e-9, 1e-7, 1e-5, 1e-3):  # to the side where it holds
-            tried = value * (1.0 - share)
-            is_held = self._left(tried + spent, price)[0] >= 0.0
+        for share in _SHARES:  # to the side where it holds
+            is_held = self._left((1.0 - share) * value + spent, price)[0] >= 0.0
             if np.all(is_held | (value <= 0.0)):
-                return np.where(is_held, tried, 0.0), second
-            value = np.where(is_held, value, tried)
-        return np.where(self._left(value + spent, price)[0] >= 0.0, value, 0.0), second
+                break
+            value = np.where(is_held, value, (1.0 - 10.0 * share) * value)
+        is_held = self._left((1.0 - _SHARES[0]) * value + spent, price)[0] >= 0.0
+        return np.where(is_held, (1.0 - _SHARES[0]) * value, 0.0), second
 
     def _left(self, mu: Floats, price: Floats) -> tuple[Floats, Floats, Floats]:
         """What is left at the innermost points, the least of all cosets; how fast it falls in μ,
@@ -301,8 +339,15 @@ class _Edges:
 
     def _place(self, key: Floats, needed: Floats) -> Whole:
         """The last place of each row whose number is at least what is needed."""
-        found = np.searchsorted(key, self._row * self._apart - needed, side="right")
+        found = np.searchsorted(key, self._keys(needed), side="right")
         return np.asarray(found - 1 - self._row * (self._last + 1), dtype=np.int64)
+
+    def _keys(self, falling: Floats) -> Floats:
+        """Numbers that rise along a row and from row to row; on a scale that tells 1e-13 from 0 and
+        ends at 100, whatever e^ε."""
+        scaled = np.copysign(np.log1p(np.abs(falling) * _TOLD_APART), falling)
+        row = self._row if falling.ndim == 1 else self._row[:, None]
+        return np.asarray(200.0 * row - scaled, dtype=np.float64)
 
 
 def _tangents(values: Floats, grid: _Grid) -> tuple[Floats, Floats]:
