@@ -21,18 +21,18 @@ from leastnoise.losses.table import convex_below
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_NODES = 1_000  # up to the ε of the design: rounding to the grid then costs about 1 % of ε
+_NODES = 800  # up to the ε of the design: rounding to the grid then costs about 1 % of ε
 _FARTHEST = 1.3  # of these nodes, the last that a stage has
 _FAINT = 1e-4  # of δ: values below are 0
-_COARSE = 80  # nodes of a stage at which the price is searched for; interpolated between
-_AT_THE_END = 24  # more of them where the values end, which they do with a kink
+_COARSE = 40  # nodes of a stage at which the price is searched for; interpolated between
+_AT_THE_END = 16  # more of them where the values end, which they do with a kink
 _WINDOW = 12.0  # standard deviations
 _FINE = 8.0  # lattice points in one standard deviation, at least
 _MARGIN = 2e-7  # share of a value kept for rounding
 _NEWTON = 9
 _SHARES = (1e-8, 1e-6, 1e-4, 1e-2)
-_PRICES = 16
-_CLOSE = 6e-3  # within which a price is found
+_PRICES = 10
+_CLOSE = 2e-2  # within which a price is found
 _TOLD_APART = 1e13
 
 
