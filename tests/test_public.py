@@ -58,6 +58,7 @@ PUBLIC = [
     "rehearsed",
     "release",
     "renyi_divergence",
+    "schrodinger",
     "sphere",
     "staircase",
 ]

@@ -233,11 +233,18 @@ DESIGNER: tuple[Claim | Limit, ...] = (
     ),
     Limit("designer.published", "_MOST_DOUBLINGS", 60, "and its brackets"),
     Limit(
-        "designer.published",
+        "designer.published_program",
         "_START_TOLERANCE",
         1e-6,
         "how far a caller's start may miss the constraints",
     ),
+    Limit(
+        "designer.published_program",
+        "_WITHIN_DOUBLES",
+        300.0,
+        "what products of ratios may reach without leaving the doubles",
+    ),
+    Limit("designer.published_program", "_TAIL", 1e-13, "of a tail's cost that is left out"),
     Limit(
         "designer.published", "_ROUNDING", 1e-13, "what a sum of probabilities may miss by rounding"
     ),

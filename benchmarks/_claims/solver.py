@@ -299,6 +299,15 @@ DESCENT = (
         ("descent",),
     ),
     Limit("solver.frozen", "_MOST_GRID", 100_000, "memory and time of one grid"),
+    Limit(
+        "solver.schrodinger",
+        "_DEPTH",
+        60.0,
+        "how far a Schrödinger law falls before its geometric tail, which then has e^-60",
+    ),
+    Limit("solver.schrodinger", "_MOST_SHELLS", 200_000, "the widest window of such a law"),
+    Limit("solver.schrodinger", "_MOST_BISECTIONS", 100, "where its search ends"),
+    Limit("solver.schrodinger", "_CLOSE", 1e-12, "how far its cost may miss the budget"),
     Limit("solver.frozen", "_MOST_POINTS", 2**20, "memory and time of one window"),
 )
 

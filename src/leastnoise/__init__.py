@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from leastnoise.series.opening import open_series as open_series
     from leastnoise.series.series import NoisyAnswer as NoisyAnswer
     from leastnoise.series.series import Series as Series
+    from leastnoise.solver.schrodinger import schrodinger as schrodinger
     from leastnoise.solver.staircase import discrete_staircase as discrete_staircase
     from leastnoise.solver.staircase import staircase as staircase
 
@@ -81,6 +82,7 @@ _HOMES = {
     ),
     "artefact.exact": ("exact",),
     "cost": ("Cost",),
+    "solver.schrodinger": ("schrodinger",),
     "solver.staircase": ("discrete_staircase", "staircase"),
     "designer.cactus": ("cactus",),
     "designer.design": ("design",),

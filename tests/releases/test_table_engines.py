@@ -24,7 +24,7 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.source import Connection
 from leastnoise.releases.plan.statistic import Statistic
 from leastnoise.releases.release import release
-from releases import engines, spread_plans, tables, three_sets
+from releases import engines, spread_plans, tables, test_distinct, three_sets
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -311,3 +311,12 @@ def test_progress_of_tasks_on_spark(spark):
     assert executed(scan, "pyspark", told.append).to_pylist() == [{"x": 3999}]
     assert all(0.0 <= share <= 1.0 for share in told)
     assert told == sorted(told)
+
+
+@pytest.mark.parametrize("unit", ["rows", "two in a group"])
+def test_the_same_numbers_of_distinct_values(engine, unit):
+    pa = pytest.importorskip("pyarrow")
+    rng, plan = random.Random(5), test_distinct.plan_of(**test_distinct.UNITS[unit])
+    rows = [test_distinct.row(rng, rng.choice(["p", "P", "é", "~|", None])) for _ in range(60)]
+    arrow = pa.Table.from_pylist(rows, schema=test_distinct.SCHEMA)
+    assert integers(plan, stored(engine, "distinct", arrow)) == integers(plan, arrow)

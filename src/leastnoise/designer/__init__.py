@@ -19,5 +19,6 @@ Read in this order:
     compare        all of them at one setting, side by side
     cactus         the Cactus law, the α → 1 end of the Rényi program
     published      the published method: Algorithms 1, 2 and 3
+    published_program  its program: constraints, objective, gradient
     result         what a design is, as the user gets it and as the search passes it on
 """

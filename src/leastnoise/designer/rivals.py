@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from scipy import optimize
 
@@ -29,6 +30,7 @@ from leastnoise.laws.exponential import exponential_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.sphere import sphere
+from leastnoise.solver.schrodinger import schrodinger
 from leastnoise.solver.staircase import staircase
 
 _MOST_BINS = 30
@@ -72,12 +74,15 @@ def _at_cost(
     domain: Domain,
     cost: Cost,
 ) -> Noise:
-    """The known law of this cost. Staircase and Cactus are the best of their kind for the cost
-    itself, which takes one solve where a search through those for the variance takes thirty."""
+    """The known law of this cost. Staircase, Cactus and Schrödinger laws are the best of their kind
+    for the cost itself, which takes one solve where a search through those for the variance takes
+    thirty."""
     if cost.exponent != 2.0 and name.endswith("Staircase"):
         return _staircase(sigma, sensitivity, domain, cost)
     if cost.exponent != 2.0 and name == "Cactus":
         return _cactus(sigma, sensitivity, domain, cost)
+    if name == SCHRODINGER:
+        return build(sigma)
     return at_cost(build, sigma, cost)
 
 
@@ -93,6 +98,7 @@ def _staircase(
 
 
 FITTED = ("correlated sphere", "lifted cube")  # to answers that all move the same way
+SCHRODINGER = "Schrödinger"  # the law of least Fisher information, of costs other than the square
 ROUNDED = "rounded Gaussian"  # normal noise on whole numbers, where a length counts
 KnownLaw = tuple[str, Callable[[float], Noise], int]
 
@@ -112,7 +118,23 @@ def laws_of(request: Request) -> list[KnownLaw]:
     if ties is not None:
         return [("lifted cube", lambda sigma: _lifted(sigma, batch, s, ties), 1)]
     alone = request.delta if request.compositions == 1 else None
-    return known_laws(s, batch, request.domain, request.changes, alone)
+    return [
+        *known_laws(s, batch, request.domain, request.changes, alone),
+        *_of_other_costs(request),
+    ]
+
+
+def _of_other_costs(request: Request) -> list[KnownLaw]:
+    """The law of least Fisher information. For the square it is the Gaussian, which is there."""
+    if request.cost.exponent == 2.0:
+        return []
+    given: dict[str, Any] = {"sensitivity": request.sensitivity, "domain": request.domain}
+    single = request.changes.touched_of(request.batch)
+
+    def build(sigma: float) -> Noise:
+        return schrodinger(sigma, **given, cost=request.cost)
+
+    return [(SCHRODINGER, build, single)]
 
 
 def _lifted(

@@ -25,6 +25,7 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...] | None, str]] = {
     "Laplace": ("#E69F00", (2, 1.5), "^"),
     "Staircase": ("#CC79A7", (1, 1), "v"),
     "Cactus": ("#009E73", (6, 2, 1, 2), "P"),
+    "Schrödinger": ("#999933", (6, 1, 1, 1), "d"),
     PUBLISHED: ("#56B4E9", (4, 1), "."),
     OURS: ("#D55E00", None, "D"),
     "optimised": ("#D55E00", None, "D"),

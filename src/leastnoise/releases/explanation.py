@@ -92,13 +92,14 @@ def _published(plan: Plan, statistic: Statistic) -> str:
         "count": "the number of rows",
         "histogram": "the number of rows",
         "persons": "the number of persons",
+        "distinct": f"the number of different values of {statistic.column}",
         "sum": f"the sum of {statistic.column}",
         "mean": f"the mean of {statistic.column}",
         "variance": f"the variance of {statistic.column}",
     }[statistic.kind]
     where = f" where {statistic.where}" if statistic.where else ""
     said = f"{what}{where}{_grouped(statistic.group_by)}."
-    if statistic.column is not None:
+    if statistic.values is not None:
         said += f" {_bounded(statistic)}"
     if plan.where:
         said += f" Only rows where {plan.where}."
@@ -145,9 +146,8 @@ def _named(answer: Answer) -> str:
         return "the sum of the distances from the middle of the bounds"
     if answer.measure == "square":
         return "the sum of how far their squares are from the middle of theirs"
-    return {"sum": "the sum", "persons": "the number of persons"}.get(
-        answer.measure, "the number of rows"
-    )
+    named = {"persons": "the number of persons", "distinct": "the number of different values"}
+    return {"sum": "the sum", **named}.get(answer.measure, "the number of rows")
 
 
 def _worth(plan: Plan, answer: Answer, limit: ContributionBounds) -> str:

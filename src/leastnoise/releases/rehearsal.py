@@ -150,8 +150,9 @@ def _fillers(plan: Plan) -> Iterator[tuple[bool, Filled]]:
             yield True, _of_keys(key, _reading(plan, key.column))
     for statistic in plan.statistics:
         column = statistic.column
-        if column is not None and column not in filled and column not in plan.derive:
-            filled.add(column)
+        is_number = statistic.values is not None
+        if is_number and column not in filled and column not in plan.derive:
+            filled.add(str(column))
             yield False, _of_values(statistic)
     beside = _beside(plan)
     for column in plan.columns_read:

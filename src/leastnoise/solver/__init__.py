@@ -15,6 +15,7 @@ Read in this order:
 
     staircase        order ∞, pure privacy: the best staircase, with its own certificate
     ended_staircase  one release at a given δ: the best staircase that ends
+    schrodinger      vanishing sensitivity: the law of least Fisher information, of any cost
     linear           one joint release as a linear program
     frozen           several releases: δ as a function of one release's law, the others held
     descent          Newton steps on that, judged by the true ε

@@ -32,7 +32,9 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
         _check_person(plan.person, types[plan.person])
     for statistic in plan.statistics:
         _check_keys(plan, statistic.group_by, types)
-        if statistic.column is not None:
+        if statistic.kind == "distinct":
+            _check_told_apart(plan, str(statistic.column), types)
+        elif statistic.column is not None:
             _check_values(plan, statistic.column, types)
 
 
@@ -52,6 +54,21 @@ def _check_values(plan: Plan, name: str, types: dict[str, Any]) -> None:
     elif plan.kinds[name] not in ("number", "truth"):
         raise PlanError(
             f"[derive] {name} is a {plan.kinds[name]}: a statistic of it needs numbers."
+        )
+
+
+def _check_told_apart(plan: Plan, name: str, types: dict[str, Any]) -> None:
+    """A PlanError where engines might disagree whether two values of a column are the same."""
+    if name in plan.derive:
+        fits, kind = plan.kinds[name] in ("text", "truth", "date"), str(plan.kinds[name])
+    else:
+        one = types[name]
+        fits = one.is_string() or one.is_integer() or one.is_boolean() or one.is_date()
+        kind = _type_name(one)
+    if not fits:
+        raise PlanError(
+            f"The column {name!r} is of type {kind}: only of text, whole numbers, truth values "
+            "and days all engines agree which values are the same. Derive such a column from it."
         )
 
 

@@ -109,6 +109,8 @@ def _answer(answer: Answer, row: dict[str, Any], places: list[Values]) -> int:
 
     if answer.measure == "rows":
         return told("ln_rows")
+    if answer.measure == "distinct":
+        return told("ln_distinct")
     if answer.measure == "persons" or answer.values is None:
         return told("ln_persons")
     i = places.index(answer.values)

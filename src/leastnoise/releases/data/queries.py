@@ -48,6 +48,7 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     }
     columns |= {f"ln_place{i}": sql.place(ibis, table, values) for i, values in enumerate(places)}
     columns |= sql.person_column(ibis, plan, table)
+    columns |= _value_told_apart(ibis, table, block)
     columns["ln_one"] = ibis.literal(1, type="int64")
     source = _of_complete_keys(ibis, plan, table, block)
     view = source.select(**columns)
@@ -55,6 +56,10 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
         view = _of_table(ibis, table, block, view)
     elif block.group_by:
         view = _with_keys(ibis, table, block, view)
+    if "ln_value" in columns:
+        # One row for each different value of a person: those are what is bounded.
+        view = view.filter(view.ln_value.notnull())
+        view = view if plan.person is None else view.distinct()
     if plan.person is not None:
         view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()))
     wanted, keys = _sums(table, block, view), _key_names(block)
@@ -171,6 +176,16 @@ def places_of(block: Block) -> list[Values]:
     return list(dict.fromkeys(one for one in values if one is not None))
 
 
+def _value_told_apart(ibis: Any, table: Table, block: Block) -> dict[str, Any]:
+    """The value of each row whose different ones a block counts, as it is compared."""
+    if block.answers[0].measure != "distinct":
+        return {}
+    column = table.expression[block.answers[0].column]
+    return {
+        "ln_value": sql.comparable(ibis, table, column) if column.type().is_string() else column
+    }
+
+
 def _key_names(block: Block) -> list[str]:
     return [f"ln_key{i}" for i in range(len(block.group_by))]
 
@@ -255,6 +270,8 @@ def _bounded(ibis: Any, plan: Plan, table: Table, block: Block, view: Any) -> An
     words = start
     for name in _place_names(block):
         words = words + "|" + ibis.coalesce(view[name].cast("string"), ibis.literal("-"))
+    if "ln_value" in view.columns:
+        words = words + "|" + sql.escaped(sql.text(ibis, table, view.ln_value))
     view = view.mutate(ln_digest=sql.digest(ibis, words))
     in_group = limit.rows_in_group < limit.rows
     overall = limit.rows_in_group * limit.groups > limit.rows or not keys
@@ -289,6 +306,7 @@ def _first_rows(ibis: Any, block: Block, view: Any, within: list[str], most: int
     keys = _key_names(block)
     nothing = ibis.literal(-1, type="int64")
     values = [ibis.coalesce(view[name], nothing) for name in _place_names(block)]
+    values += [view.ln_value] if "ln_value" in view.columns else []
     known = [view.ln_other] if keys and not within else []
     others = [view[name] for name in keys if name not in within]
     order = [*known, view.ln_digest, *others, *values]
@@ -307,6 +325,8 @@ def _sums(table: Table, block: Block, view: Any) -> dict[str, Any]:
     asked = [*block.answers_of(0), *block.answers_of(len(block.cells) - 1)]
     if any(answer.measure == "persons" for answer in asked):
         wanted["ln_persons"] = view.ln_person.nunique()
+    if "ln_value" in view.columns:
+        wanted["ln_distinct"] = view.ln_value.nunique()
 
     def total(column: Any) -> Any:
         # DuckDB and PostgreSQL sum 64-bit integers in 128 bits and in decimals by themselves.

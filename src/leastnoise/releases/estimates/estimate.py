@@ -23,7 +23,7 @@ from leastnoise.releases.estimates.reconstructed import numbers
 from leastnoise.releases.estimates.row import ReleasedRow
 from leastnoise.releases.estimates.trials import CONFIDENCE, Pattern, Trials, noise_on, worth
 from leastnoise.releases.noise.mechanism import Mechanism
-from leastnoise.releases.noise.sensitivity import answers_in, is_checks
+from leastnoise.releases.noise.sensitivity import answers_in, apart_of, is_checks
 from leastnoise.releases.plan.keys import group_keys, group_titles
 from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import RATIOS, Statistic
@@ -33,16 +33,14 @@ def entries_of(plan: Plan, made: Mechanism) -> Iterator[tuple[Statistic, list[li
     """The entries that each statistic is computed from, group by group."""
     place = {(entry.block, entry.group, entry.answer): i for i, entry in enumerate(made.entries)}
     direct = {
-        (block.group_by, block.where): b
+        block.view: b
         for b, block in enumerate(made.blocks)
         if not is_checks(block) and block.marginal is None
     }
-    asked = {
-        (block.group_by, block.where): block for block in made.groupings if not is_checks(block)
-    }
+    asked = {block.view: block for block in made.groupings if not is_checks(block)}
     of_tables = numbers(made)
     for statistic in plan.statistics:
-        view = statistic.group_by, statistic.condition
+        view = statistic.group_by, statistic.condition, apart_of(statistic)
         block = asked[view]
         columns = []
         for answer in answers_in(block, statistic):

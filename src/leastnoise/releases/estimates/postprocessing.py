@@ -93,7 +93,7 @@ def _alone(plan: Plan, row: ReleasedRow, after: ReleasedRow, may_be_negative: bo
 
 
 def _never_negative(statistic: Statistic) -> bool:
-    return statistic.kind in ("count", "persons", "histogram", "variance") or (
+    return statistic.kind in ("count", "persons", "distinct", "histogram", "variance") or (
         statistic.lower is not None and statistic.lower >= 0
     )
 

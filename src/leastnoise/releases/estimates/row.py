@@ -11,7 +11,7 @@ from leastnoise.text.numbers import ends, uncertain
 
 # The kinds of rows that are no statistics of the plan.
 CHECKS = ("other keys", "unreadable", "clipped", "left out")
-COUNTS = ("count", "persons", "histogram", *CHECKS)
+COUNTS = ("count", "persons", "distinct", "histogram", *CHECKS)
 TOO_FEW = "too few to say"  # what stands in the place of a mean or variance of hardly any values
 AT_LEAST = (
     "at least: each person is counted under one check, and upper adds the checks that may "

@@ -17,9 +17,11 @@ from itertools import pairwise
 
 from leastnoise.releases.noise import view_tables
 from leastnoise.releases.noise.sensitivity import (
+    COUNTED_ONCE,
     Answer,
     Block,
     MeasuredMarginal,
+    View,
     checks_block,
     is_checks,
     measured_block,
@@ -162,7 +164,7 @@ def _published(asked: Sequence[Block]) -> dict[tuple[Answer, int], dict[Grouping
             continue
         each = zip(block.answers, block.sensitivities, block.weights, block.sigmas, strict=True)
         for answer, sensitivity, weight, sigma in each:
-            if sigma is None and answer.where is None:
+            if sigma is None and answer.where is None and answer.measure not in COUNTED_ONCE:
                 found.setdefault((answer, sensitivity), {})[block.group_by] = weight
     return found
 
@@ -245,7 +247,7 @@ def beside_tables(plan: Plan, asked: Sequence[Block], tables: Sequence[MarginTab
         left = [] if is_checks(block) else _in_no_table(block, tables)
         if left:
             kept.append(_only(block, left, keeps_other=not set(block.group_by) <= told))
-            told |= set(block.group_by)
+            told |= set() if block.apart else set(block.group_by)
     return [*kept, *_checks(plan, tables, kept, told)]
 
 
@@ -253,11 +255,16 @@ def _checks(
     plan: Plan, tables: Sequence[MarginTable], kept: Sequence[Block], told: set[Key]
 ) -> list[Block]:
     """The block of the checks, with the keys that no cell tells others of."""
-    if plan.one_row_per_person:
-        hidden = dict.fromkeys(key for table in tables for key in table.hidden_keys)
-        return checks_block(plan, [((key,), None) for key in hidden if key not in told])
-    every = dict.fromkeys(key for table in tables for key in table.keys)
-    return view_tables.checks(plan, kept, [key for key in every if key not in told])
+    named = "hidden_keys" if plan.one_row_per_person else "keys"
+    every = dict.fromkeys(key for table in tables for key in getattr(table, named))
+    views: list[View] = [((key,), None) for key in every if key not in told]
+    apart = [(block.group_by, block.where) for block in kept if block.apart and block.group_by]
+    views += [view for view in dict.fromkeys(apart) if not set(view[0]) <= {*told, *every}]
+    return (
+        checks_block(plan, views)
+        if plan.one_row_per_person
+        else view_tables.checks(plan, kept, views)
+    )
 
 
 def _told(plan: Plan, tables: Sequence[MarginTable]) -> set[Key]:

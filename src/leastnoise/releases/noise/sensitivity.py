@@ -10,6 +10,7 @@ rows of a *view*, the table after contribution bounding for one grouping. Row by
     sum       k, the value's place ⌊x/pitch + ½⌋
     centred   2k − (k_lower + k_upper), in half pitches, within ± W       W = k_upper − k_lower
     square    2·centred² − W², in eighths of a squared pitch, within ± W²
+    distinct  counts each value of a column once, whoever has it
 
 Centring makes ranges symmetric, which halves what a person who comes or goes can add; the mean and
 the variance get it back from the number of values (see `estimate`). So does a sum whose number of
@@ -42,6 +43,7 @@ different views, bounded separately, as different groupings are.
     add/remove   the answer moves by an element of C:                     sensitivity max |C|
     replace      it moves by the difference of two elements of C:         sensitivity max C − min C
     persons      C = [0, 1], whatever m
+    distinct     C = [0, m], see below
 
 A sensitivity of 0 (the number of rows when one row is one person and rows are replaced) means that
 the number is public already; the plan must then state it.
@@ -71,6 +73,15 @@ its unit. Four ways to add noise are valid, and `mechanism` takes the one of lea
 
 Where the bounds of no grouping let in fewer than R rows, one choice of rows may serve all of them
 (`spreads`, `view_tables`). The blocks are then marginals of these rows and have the bounds above.
+
+**Distinct values.** Of each person at most m different values of a column count in a group, chosen
+by digest from that person's values alone, in a view of their own in which a person has one row for
+each different value. The answer is the size of a union: |O ∪ A| of the values A of one person and
+those O of all others. It is no sum over persons, but |O ∪ A| − |O| = |A ∖ O| is in [0, |A|], so a
+person who comes adds an element of C = [0, m]; 0 where others have all of these values. And with
+replace |O ∪ A| − |O ∪ B| is in [−|B|, |A|], so the sensitivity is max C − min C = m, as for a sum.
+What was said of one answer therefore holds, and so does all that follows from it. It is not spread
+over groups, and no marginal: the values of two groups may be the same.
 
 **Ranges.** With add/remove a person who comes adds to every answer an element of its C, and one who
 goes takes it away: the vector of changes is in ∏ C, or in its mirror −∏ C, the sign being the same
@@ -149,7 +160,9 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic, Values
 
 Checked = Literal["unreadable", "other keys", "clipped", "left out"]
-Measure = Literal["rows", "persons", "present", "sum", "centred", "square", Checked]
+Measure = Literal["rows", "persons", "distinct", "present", "sum", "centred", "square", Checked]
+# Counts each of something once, so that groups do not add up.
+COUNTED_ONCE = ("persons", "distinct")
 View = tuple[tuple[Key, ...], Formula | None]  # a grouping, and the condition on its rows
 # Each person is counted under one of these checks, once.
 ONCE = ("unreadable", "other keys", "clipped", "left out")
@@ -167,7 +180,7 @@ class Answer:
 
     measure: Measure
     values: Values | None = None
-    column: str = ""  # of unreadable and clipped values
+    column: str = ""  # of unreadable, clipped and distinct values
     # Of other keys, and of what the bounds of a grouping leave out; without, too many rows.
     group_by: tuple[Key, ...] = ()
     where: Formula | None = None  # which rows it is about: those of its view
@@ -181,10 +194,10 @@ class Answer:
     @property
     def row_range(self) -> tuple[int, int]:
         """[a, b]: what one row adds."""
+        if self.measure in ("present", "distinct"):
+            return 0, 1
         if self.values is None or self.measure in ("rows", "persons", *ONCE):
             return 1, 1
-        if self.measure == "present":
-            return 0, 1
         if self.measure == "sum":
             return self.values.first, self.values.last
         reach = self.half_range if self.measure == "centred" else self.half_range**2
@@ -246,6 +259,8 @@ class Block:
     # Of each answer, what one person changes over all groups, where that is less than `touched`
     # times its sensitivity; none where nothing else is known, or wanted.
     spreads: tuple[Spread | None, ...] = ()
+    # Why it is a view by itself, beside others of the same grouping and condition: see `apart_of`.
+    apart: str = ""
     # Of its residual, where the contrasts of its cells are measured in one joint draw, and not the
     # cells (`tables.residuals`).
     precision: float | None = None
@@ -261,6 +276,11 @@ class Block:
     def paid_uses(self) -> int:
         """How many draws at its sensitivity a person costs, about."""
         return 1 if any(self.spreads) else self.touched
+
+    @property
+    def view(self) -> tuple[tuple[Key, ...], Formula | None, str]:
+        """What tells it from the other blocks: no two have the same."""
+        return self.group_by, self.where, self.apart
 
     @property
     def where(self) -> Formula | None:
@@ -316,6 +336,8 @@ def contribution(answer: Answer, limit: ContributionBounds) -> tuple[int, int]:
     """C: the least and the most one person can add to the answer of one group."""
     if answer.measure == "persons":
         return 0, 1
+    if answer.measure == "distinct":
+        return 0, limit.rows_in_group
     a, b = answer.row_range
     if limit.exactly and not answer.may_be_absent:
         return a, b
@@ -368,11 +390,19 @@ def answers_for(statistic: Statistic) -> tuple[Answer, ...]:
         return (_answer("rows", statistic),)
     if statistic.kind == "persons":
         return (_answer("persons", statistic),)
+    if statistic.kind == "distinct":
+        return (Answer("distinct", column=str(statistic.column), where=statistic.condition),)
     if statistic.kind == "sum":
         return (_answer("sum", statistic),)
     number: tuple[Answer, ...] = () if statistic.public_n is not None else (number_of(statistic),)
     squares = (_answer("square", statistic),) if statistic.kind == "variance" else ()
     return (_answer("centred", statistic), *squares, *number)
+
+
+def apart_of(statistic: Statistic) -> str:
+    """Why a statistic has a view of its own, and not the one of all statistics with its grouping
+    and condition; "" where it has not."""
+    return f"values of {statistic.column}" if statistic.kind == "distinct" else ""
 
 
 def _answer(measure: Measure, statistic: Statistic) -> Answer:
@@ -402,21 +432,24 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
 
     With `joint` noise is drawn for all answers at once, and no cell of other keys is free.
     """
-    found: dict[View, dict[Answer, list[Statistic]]] = {}
+    found: dict[tuple[str, View], dict[Answer, list[Statistic]]] = {}
     for statistic in plan.statistics:
-        view = statistic.group_by, statistic.condition
+        view = apart_of(statistic), (statistic.group_by, statistic.condition)
         for answer in answers_for(statistic):
             found.setdefault(view, {}).setdefault(answer, []).append(statistic)
     made = []
-    counted_once = []
-    for (group_by, where), asked in found.items():
+    counted_once: list[View] = []
+    for (apart, (group_by, where)), asked in found.items():
         block = _block(plan, group_by, where, _without_spare_sums(plan, asked))
+        block = replace(block, apart=apart)
         counts_persons = block.other is not None and block.other.measure == "persons"
-        if counts_persons and (joint or not block.other_is_free):
-            counted_once.append((group_by, where))
+        if apart or (counts_persons and (joint or not block.other_is_free)):
+            # Of several views of a grouping one tells its other keys.
+            is_told = apart and ("", (group_by, where)) in found
+            counted_once += [] if is_told or not group_by else [(group_by, where)]
             block = replace(block, other=None, other_sensitivity=0)
         made.append(block)
-    return (*made, *checks_block(plan, counted_once))
+    return (*made, *checks_block(plan, list(dict.fromkeys(counted_once))))
 
 
 def turn(check: Answer) -> int:

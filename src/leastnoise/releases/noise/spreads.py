@@ -35,6 +35,7 @@ from dataclasses import replace
 
 from leastnoise.releases.noise.one_view import CountChange, OneView, Spread, serves_all
 from leastnoise.releases.noise.sensitivity import (
+    COUNTED_ONCE,
     Answer,
     Block,
     contribution_bounds,
@@ -76,8 +77,8 @@ def _less(block: Block, spread: Spread | None) -> Spread | None:
 
 def rows_spread(plan: Plan, answer: Answer, rows: int, most: int, touched: int) -> Spread | None:
     """What one person with so many rows changes in an answer over all groups, none of which moves
-    by more than `most`; None where persons are counted."""
-    if answer.measure == "persons":
+    by more than `most`; None where persons or values are counted, each once."""
+    if answer.measure in COUNTED_ONCE:
         return None
     worth = max(abs(bound) for bound in answer.row_range)
     a_row = max(1, math.floor(_FINE * min(1.0, plan.epsilon) / rows))
@@ -106,7 +107,9 @@ def one_view(plan: Plan) -> OneView | None:
     """The bounds of the one view of a plan; None where groupings have views of their own."""
     if plan.person is None or not all(map(_may_share_rows, plan.statistics)):
         return None
-    groupings = dict.fromkeys(one.group_by for one in plan.statistics if one.kind != "persons")
+    groupings = dict.fromkeys(
+        one.group_by for one in plan.statistics if one.kind not in COUNTED_ONCE
+    )
     limits = [contribution_bounds(plan, grouping) for grouping in groupings]
     rows = int(plan.rows_per_person or 1)
     if not serves_all(rows, [(limit.groups, limit.rows_in_group) for limit in limits]):

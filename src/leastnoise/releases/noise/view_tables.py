@@ -18,10 +18,12 @@ from typing import TypeVar
 
 from leastnoise.releases.noise.one_view import OneView
 from leastnoise.releases.noise.sensitivity import (
+    COUNTED_ONCE,
     EITHER_WAY,
     Answer,
     Block,
     MeasuredMarginal,
+    View,
     checks_block,
     is_checks,
     left_out_of,
@@ -47,7 +49,7 @@ def tables(
     for block in asked:
         if not is_checks(block):
             for answer, weight in zip(block.answers, block.weights, strict=True):
-                if answer.measure != "persons":
+                if answer.measure not in COUNTED_ONCE:
                     published.setdefault(answer, {})[block.group_by] = weight
     if len({frozenset(grouping) for each in published.values() for grouping in each}) < 2:
         return []  # one grouping has one view anyway
@@ -91,17 +93,17 @@ def in_the_view(
     view, found = one_view(plan), dict(separate)
     for block in asked if view is not None else ():
         for answer, most in zip(block.answers, block.sensitivities, strict=True):
-            if view is not None and not is_checks(block) and answer.measure != "persons":
+            if view is not None and not is_checks(block) and answer.measure not in COUNTED_ONCE:
                 key = (block.group_by, answer)
                 found[key] = separate[key] * (most / _of_total(plan, view, answer))
     return found
 
 
-def checks(plan: Plan, kept: Sequence[Block], not_told: Sequence[Key]) -> list[Block]:
+def checks(plan: Plan, kept: Sequence[Block], not_told: Sequence[View]) -> list[Block]:
     """The block of the checks beside tables of the one view."""
     views = [(block.group_by, block.where) for block in kept if block.group_by]
     bounded = left_out_of(plan, [((), None), *views])
     view = one_view(plan)
     if view is not None and view.rows_in_cell < view.rows:
         bounded.append(Answer("left out", group_by=view_keys(plan), in_view=True))
-    return checks_block(plan, [((key,), None) for key in not_told], bounded)
+    return checks_block(plan, not_told, bounded)

@@ -18,7 +18,7 @@ PlanError that says what to declare:
     csv = "visits.csv"            # or parquet = …, duckdb = … with table = …,
                                   # connection = "env:NAME" with table = …
     [[statistic]]
-    kind = "mean"                 # count, persons, sum, mean, variance, histogram
+    kind = "mean"                 # count, persons, distinct, sum, mean, variance, histogram
     column = "stay_days"
     lower = 0                     # clipping bounds, and the pitch of the public lattice that
     upper = 60                    # values are snapped to

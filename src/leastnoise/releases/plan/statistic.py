@@ -21,14 +21,16 @@ from leastnoise.releases.plan.formula import Formula, parsed, shortened, written
 from leastnoise.releases.plan.keys import Key, keys_of
 from leastnoise.releases.plan.source import MOST_TEXT, text
 
-Kind = Literal["count", "persons", "sum", "mean", "variance", "histogram"]
-KINDS = ("count", "persons", "sum", "mean", "variance", "histogram")
+Kind = Literal["count", "persons", "distinct", "sum", "mean", "variance", "histogram"]
+KINDS = ("count", "persons", "distinct", "sum", "mean", "variance", "histogram")
 RATIOS = ("mean", "variance")  # the kinds that are divided by a number of values
 # Of the value lattice: x/pitch + ½ is then exact to 1/4 in double arithmetic on every engine.
 LARGEST_INDEX = 2**50
 # The largest integer one row may contribute: it is a 64-bit integer in the engine.
 LARGEST_CELL = 2**62
 MOST_GROUPS = 100_000
+# Kinds that are one person's value, and the quantile that serves in their place.
+_EXTREMES = {"min": 0.05, "minimum": 0.05, "max": 0.95, "maximum": 0.95}
 _NUMBERS = {
     "column": "the column of numbers",
     "lower": "the smallest value that counts as itself",
@@ -76,10 +78,11 @@ class Statistic:
     """One thing to release; one number for each group if it is grouped.
 
     Attributes:
-        kind: What is computed: "count" (rows), "persons", "sum", "mean", "variance" (of the values
+        kind: What is computed: "count" (rows), "persons", "distinct" (different values of a column
+            of text, whole numbers, truth values or days), "sum", "mean", "variance" (of the values
             themselves, divided by their number) or "histogram" (counts by `group_by`).
         name: What it is called in the release; by default its kind, column and grouping in words.
-        column: The column of numbers of a sum, mean or variance.
+        column: The column of numbers of a sum, mean or variance, or whose values are counted.
         lower: The smallest value that counts as itself, in units of the column; less counts as it.
         upper: The largest value that counts as itself, in the units of the column.
         pitch: What values are rounded to, in the units of the column: the step of a public lattice.
@@ -123,6 +126,11 @@ class Statistic:
     where: str = ""
 
     def __post_init__(self) -> None:
+        if self.kind in _EXTREMES:
+            raise PlanError(
+                f"A {self.kind} is the value of one person, which no noise can hide: ask for kind "
+                f'= "quantile" with at = [{_EXTREMES[self.kind]}], beyond which one in twenty is.'
+            )
         one_of("kind", self.kind, KINDS)
         plain_text("name", self.name, MOST_TEXT, empty=True)
         if self.where != "":
@@ -135,7 +143,7 @@ class Statistic:
         positive("weight", self.weight)
         if self.sigma is not None:
             positive("sigma", self.sigma)
-        if self.kind in ("count", "persons", "histogram"):
+        if self.kind in ("count", "persons", "distinct", "histogram"):
             self._check_plain()
         else:
             self._check_numbers()
@@ -150,6 +158,8 @@ class Statistic:
     def _usual_name(self) -> str:
         by = ", ".join(key.column for key in self.group_by)
         about = f"{self.kind} of {self.column}" if self.column else self.kind
+        if self.kind == "distinct":
+            about = f"distinct values of {self.column}"
         grouped = f"{about} by {by}" if by else about
         return shortened(f"{grouped} where {self.where}") if self.where else grouped
 
@@ -164,7 +174,14 @@ class Statistic:
             )
 
     def _check_plain(self) -> None:
-        if self.column is not None:
+        if self.kind == "distinct":
+            if self.column is None:
+                raise PlanError(
+                    f"{self.name!r} (distinct) declares no column: declare column = the column "
+                    "whose different values are counted."
+                )
+            text("column", self.column)
+        elif self.column is not None:
             raise PlanError(
                 f"{self.name!r} ({self.kind}) uses no column; for a histogram declare group_by = "
                 "{column = keys}."
@@ -236,7 +253,7 @@ class Statistic:
     @property
     def values(self) -> Values | None:
         """The column on its lattice, for sums, means and variances."""
-        if self.column is None:
+        if self.column is None or self.kind == "distinct":
             return None
         declared = (self.lower, self.upper, self.pitch)
         lower, upper, pitch = (float(cast(float, one)) for one in declared)
