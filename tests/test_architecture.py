@@ -34,6 +34,7 @@ LAYERS = [
     {"losses", "sampling"},
     {"laws"},
     {"accountant"},
+    {"floors"},
     {"artefact"},
     {"solver"},
     {"designer"},

@@ -45,6 +45,7 @@ def _as_json(found: Verification) -> dict[str, Any]:
         "recomputed_epsilon": None if recomputed is None else recomputed.epsilon,
         "changes": stated.changes.describe(),
         "constraints": [vars(one) for one in stated.constraints],
+        "floor": found.floor,
         "mismatches": list(found.mismatches),
     }
 
@@ -58,6 +59,8 @@ def _print(found: Verification) -> None:
                 click.echo(f"{'':10}  {one.sentence()}")
     if held := condition(found.stated.changes, found.answers):
         click.echo(f"if          {held}")
+    if found.floor is not None and found.ok:
+        click.echo(f"floor       {found.floor}")
     for mismatch in found.mismatches:
         click.echo(f"mismatch    {shown(mismatch)}")
     click.echo("verified" if found.ok else "NOT VERIFIED")

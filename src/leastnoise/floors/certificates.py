@@ -6,11 +6,13 @@ the fractions that their floats are, so a certificate is exact however it was fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from leastnoise.files.reading import number, only_fields
+from leastnoise.text.numbers import below
 
 MOST_NUMBERS = 3_000_000  # in a certificate from a file: its author does not pay for the check
 
@@ -73,6 +75,15 @@ class VarianceFloor:
         told = {name: getattr(self, name) for name in _VARIANCE_FIELDS if name != "tests"}
         return {"kind": "variance", **told, "tests": [one.describe() for one in self.tests]}
 
+    def claim(self, sensitivity: float) -> str:
+        """What is proven, in a sentence."""
+        least = math.sqrt(self.variance) * sensitivity
+        of = "integer noise" if self.is_integer else "additive noise of any shape"
+        several = f" (one draw for {self.answers} answers)" if self.answers > 1 else ""
+        return (
+            f"no {of}{several} has this guarantee with a standard deviation below {below(least, 6)}"
+        )
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -129,6 +140,15 @@ class EpsilonFloor:
         """As plain JSON data."""
         told = {name: getattr(self, name) for name in _EPSILON_FIELDS if name != "stages"}
         return {"kind": "epsilon", **told, "stages": [one.describe() for one in self.stages]}
+
+    def claim(self, sensitivity: float) -> str:
+        """What is proven, in a sentence."""
+        of = "integer noise" if self.is_integer else "noise"
+        return (
+            f"no {of} drawn independently for each release, of standard deviation "
+            f"{below(self.sigma * sensitivity, 6)} or less, has epsilon below "
+            f"{below(self.epsilon, 6)}; draws that serve several answers may"
+        )
 
 
 Floor = VarianceFloor | EpsilonFloor

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -39,19 +40,14 @@ def epsilon_fault(floor: EpsilonFloor) -> str | None:
     fault = _out_of_range(floor)
     if fault is not None:
         return fault
-    inflated = Fraction(floor.sigma) ** 2
-    if not floor.is_integer:  # noise moved to the lattice
-        inflated += Fraction(1, 4 * floor.cells**2)
-    before = [0, 0]
+    before: Sequence[float] = ()
     for number, stage in enumerate(floor.stages, 1):
-        is_last = number == len(floor.stages)
-        if stage.first and not is_last:
+        if stage.first and number < len(floor.stages):
             return f"Stage {number} of the floor does not begin at node 0."
-        values = [_down(Fraction(value)) for value in stage.values]
-        fault = _stage_fault(floor, before, stage, values, inflated)
-        if fault is not None:
-            return f"Stage {number} of the floor is not proven: {fault}"
-        before = [*_not_rising(values), 0]
+        for place in unproven(floor, before, stage):
+            node, value = stage.first + place, stage.values[place]
+            return f"Stage {number} of the floor: {value!r} at node {node} does not follow."
+        before = stage.values
     return _conclusion_fault(floor)
 
 
@@ -61,27 +57,39 @@ def _not_rising(values: list[int]) -> list[int]:
 
 
 def _out_of_range(floor: EpsilonFloor) -> str | None:
-    nodes = max((stage.first + len(stage.values) for stage in floor.stages), default=0)
+    is_sound = _is_small(floor) and _is_plain(floor) and all(map(_is_a_stage, floor.stages))
+    return None if is_sound else "A number of the floor is out of its range."
+
+
+def _is_small(floor: EpsilonFloor) -> bool:
+    """Whether the check is no more work than its author may ask for."""
     points = (floor.window + 2) * floor.cells
-    work = sum(len(stage.values) for stage in floor.stages) * points
-    is_sound = (
+    nodes = [stage.first + len(stage.values) for stage in floor.stages]
+    return (
         1 <= floor.releases == len(floor.stages) <= _MOST_RELEASES
-        and 1 <= floor.cells
-        and 1 <= floor.window
-        and nodes <= _MOST_NODES
+        and max(nodes) <= _MOST_NODES
         and points <= _MOST_POINTS
-        and work <= _MOST_WORK
+        and sum(nodes) * points <= _MOST_WORK
+    )
+
+
+def _is_plain(floor: EpsilonFloor) -> bool:
+    return (
+        floor.cells >= 1
+        and floor.window >= 1
         and 0.0 < floor.delta < 1.0
         and 0.0 < floor.sigma <= 1e6
-        and math.isfinite(floor.slack)
-        and math.isfinite(floor.epsilon)
-        and 1.0 < floor.ratio <= 2.0
-        and nodes * math.log(floor.ratio) < 60.0
-        and all(len(one.values) == len(one.prices) for one in floor.stages)
-        and all(0.0 <= value <= 1.0 for one in floor.stages for value in one.values)
-        and all(0.0 <= price <= 1e6 for one in floor.stages for price in one.prices)
+        and 1.0 < floor.ratio <= 1.1
+        and all(map(math.isfinite, (floor.slack, floor.epsilon)))
     )
-    return None if is_sound else "A number of the floor is out of its range."
+
+
+def _is_a_stage(stage: Stage) -> bool:
+    return (
+        len(stage.values) == len(stage.prices)
+        and all(0.0 <= value <= 1.0 for value in stage.values)
+        and all(0.0 <= price <= 1e6 for price in stage.prices)
+    )
 
 
 def _conclusion_fault(floor: EpsilonFloor) -> str | None:
@@ -118,22 +126,23 @@ class _Tangents:
     reach: int
 
 
-def _stage_fault(
-    floor: EpsilonFloor, before: list[int], stage: Stage, values: list[int], variance: Fraction
-) -> str | None:
-    tangents = _tangents(before, Fraction(floor.ratio))
-    last = stage.first + len(values)
-    powers = _powers(Fraction(floor.ratio), last)
-    for place, value in enumerate(values):
-        node = stage.first + place
-        if value <= 0:
+def unproven(floor: EpsilonFloor, before: Sequence[float], stage: Stage) -> Iterator[int]:
+    """The places of a stage whose values do not follow from those of the stage before it."""
+    variance = Fraction(floor.sigma) ** 2
+    if not floor.is_integer:  # noise moved to the lattice
+        variance += Fraction(1, 4 * floor.cells**2)
+    claims = [*_not_rising([_down(Fraction(value)) for value in before]), 0]
+    tangents = _tangents(claims if before else [0, 0], Fraction(floor.ratio))
+    powers = _powers(Fraction(floor.ratio), stage.first + len(stage.values))
+    for place, value in enumerate(stage.values):
+        node, claim = stage.first + place, _down(Fraction(value))
+        if claim <= 0:
             continue
         price = _down(Fraction(stage.prices[place]))
         edge = _Edge(tangents, node, powers[node] + 2)
-        twice = 2 * value + _ceil(Fraction(2 * price) * variance)
+        twice = 2 * claim + _ceil(Fraction(2 * price) * variance)
         if not _is_proven(edge, floor.cells, floor.window, twice, price):
-            return f"the value {stage.values[place]!r} at node {node} does not follow."
-    return None
+            yield place
 
 
 def _is_proven(edge: _Edge, cells: int, window: int, twice: int, price: int) -> bool:
@@ -259,16 +268,19 @@ def _tangents(values: list[int], ratio: Fraction) -> _Tangents:
 
 
 def _convex_below(x: list[int], y: list[int]) -> list[int]:
-    """The points of the greatest convex function below all (x, y)."""
-    held: list[int] = []
-    for i in range(len(x)):
-        while len(held) > 1:
-            a, b = held[-2], held[-1]
-            if (y[b] - y[a]) * (x[i] - x[b]) < (y[i] - y[b]) * (x[b] - x[a]):
-                break
-            held.pop()
-        held.append(i)
-    return held
+    """The points of the greatest convex function below all (x, y): a point goes that lies on or
+    above the line between the last one kept before it and the one that comes."""
+
+    def is_above(left: int, middle: int, right: int) -> bool:
+        chord = y[left] * (x[right] - x[middle]) + y[right] * (x[middle] - x[left])
+        return y[middle] * (x[right] - x[left]) >= chord
+
+    kept = [0]
+    for right in range(1, len(x)):
+        while len(kept) >= 2 and is_above(kept[-2], kept[-1], right):
+            del kept[-1]
+        kept += [right]
+    return kept
 
 
 def _below_all(x: list[int], y: list[int], hull: list[int], place: int, slope: int) -> int:

@@ -1,7 +1,8 @@
 """The check of a `VarianceFloor`, in integers.
 
-Written from the theorem (docs/optimality.md#one-release) and not from the search. For tests λ_c with
-values in [0, w_c], a lattice law P that treats all signs and orders alike and is (ε, δ)-private has
+Written from the theorem (docs/optimality.md#one-release) and not from the search. For tests λ_c
+with values in [0, w_c], a lattice law P that treats all signs and orders alike and is
+(ε, δ)-private has
 
     E_P Σ_c [λ_c(x) − e^ε λ_c(x + c)] ≤ δ Σ_c w_c,
 
@@ -66,7 +67,7 @@ def _is_in_range(floor: VarianceFloor) -> bool:
     points = sum(_size(one.values) for one in floor.tests)
     return (
         1 <= floor.answers <= _MOST_ANSWERS
-        and 1 <= floor.cells
+        and floor.cells >= 1
         and 0 < points <= _MOST_POINTS
         and math.isfinite(floor.variance)
         and 0.0 <= floor.epsilon <= 100.0

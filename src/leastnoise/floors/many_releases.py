@@ -8,14 +8,14 @@ is a proposal; it is rounded down and checked in integers before anybody sees it
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from leastnoise.floors.certificates import EpsilonFloor, Stage
-from leastnoise.floors.check_releases import epsilon_fault
+from leastnoise.floors.check_releases import epsilon_fault, unproven
 from leastnoise.losses.table import convex_below
 
 Floats = NDArray[np.float64]
@@ -50,16 +50,31 @@ def epsilon_floor(
     """
     cells = _cells(sigma) if integers is None else integers
     variance = sigma * sigma + (0.25 / cells**2 if integers is None else 0.0)
-    grid = _Grid(1.0 + float(np.float32(math.expm1(near / _NODES))), cells, variance, sigma)
-    stages: list[Stage] = []
+    grid = _Staging(1.0 + float(np.float32(math.expm1(near / _NODES))), cells, variance, sigma)
+    window, is_integer = grid.window, integers is not None
+    floor = EpsilonFloor(
+        0.0, delta, sigma, releases, is_integer, cells, grid.ratio, window, 0, 0.0, ()
+    )
     values, hint = np.zeros(2), None
     for count in range(1, releases + 1):
-        stage, hint = _stage(grid, values, count, delta, hint)
+        proposed, hint = _stage(grid, values, count, delta, hint)
+        stage = _proven(floor, proposed)
         if not stage.values:
             return None
         values = np.append(_not_rising(np.array(stage.values)), 0.0)
-        stages.append(stage)
-    return _concluded(grid, stages, sigma, delta, integers is not None)
+        floor = replace(floor, stages=(*floor.stages, stage))
+    return _concluded(floor)
+
+
+def _proven(floor: EpsilonFloor, stage: Stage) -> Stage:
+    """The stage without the values that do not follow exactly, which rounding may have made too
+    large; their nodes then have what is claimed farther out."""
+    before = floor.stages[-1].values if floor.stages else ()
+    wrong = set(unproven(floor, before, stage))
+    values = [0.0 if k in wrong else value for k, value in enumerate(stage.values)]
+    while values and values[-1] == 0.0:
+        values.pop()
+    return Stage(tuple(values), stage.prices[: len(values)])
 
 
 def _cells(sigma: float) -> int:
@@ -67,7 +82,7 @@ def _cells(sigma: float) -> int:
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _Staging:
     """What all stages share."""
 
     ratio: float
@@ -87,27 +102,23 @@ class _Grid:
         return np.asarray(np.exp(self.pitch * nodes), dtype=np.float64)
 
 
-def _concluded(
-    grid: _Grid, stages: list[Stage], sigma: float, delta: float, is_integer: bool
-) -> EpsilonFloor | None:
+def _concluded(floor: EpsilonFloor) -> EpsilonFloor | None:
     """The floor that the last stage gives, at the node that gives the most."""
-    last, n, pitch = stages[-1], len(stages), grid.pitch
+    last, n, pitch = floor.stages[-1], floor.releases, math.log(floor.ratio)
     best, node, slack = 0.0, -1, 0.0
     for place, value in enumerate(last.values):
-        if value <= delta * (1.0 + 1e-9):
+        if value <= floor.delta * (1.0 + 1e-9):
             continue
-        r = pitch * math.sqrt(0.5 * n * -math.log(value - delta)) * (1.0 + 1e-9)
+        r = pitch * math.sqrt(0.5 * n * -math.log(value - floor.delta)) * (1.0 + 1e-9)
         found = (place * pitch - r - n * pitch * pitch / 8.0) * (1.0 - 1e-12)
         if found > best:
             best, node, slack = found, place, r
     if node < 0:
         return None
-    stages = [*stages[:-1], Stage((last.values[node],), (last.prices[node],), node)]
-    floor = EpsilonFloor(
-        best, delta, sigma, n, is_integer, grid.cells, grid.ratio, grid.window, node, slack,
-        tuple(stages),
-    )
-    return floor if epsilon_fault(floor) is None else None
+    used = Stage((last.values[node],), (last.prices[node],), node)
+    stages = (*floor.stages[:-1], used)
+    found_floor = replace(floor, epsilon=best, node=node, slack=slack, stages=stages)
+    return found_floor if epsilon_fault(found_floor) is None else None
 
 
 @dataclass(frozen=True)
@@ -120,7 +131,7 @@ class _Hint:
 
 
 def _stage(
-    grid: _Grid, before: Floats, count: int, delta: float, hint: _Hint | None
+    grid: _Staging, before: Floats, count: int, delta: float, hint: _Hint | None
 ) -> tuple[Stage, _Hint | None]:
     """The claims of `count` releases from those of one less.
 
@@ -170,7 +181,7 @@ def _held(values: Floats, least: float) -> int:
     return values.size if np.all(is_above) else int(np.argmin(is_above))
 
 
-def _last_node(grid: _Grid, before: Floats) -> int:
+def _last_node(grid: _Staging, before: Floats) -> int:
     """How far values of this stage may be positive: one release adds about 3 s/σ."""
     one = math.ceil((3.0 / grid.sigma + 1.0 / grid.sigma**2) / grid.pitch)
     return min(before.size - 1 + one, math.ceil(_FARTHEST * _NODES))
@@ -211,7 +222,7 @@ def _best_prices(
     return chosen, best
 
 
-def _normal(epsilon: Floats, count: int, variance: float) -> tuple[Floats, Floats]:
+def _normal(epsilon: NDArray[np.floating], count: int, variance: float) -> tuple[Floats, Floats]:
     """δ of so many releases with normal noise, and its slope in the variance: to start from."""
 
     def delta(of: float) -> Floats:
@@ -228,7 +239,7 @@ class _Edges:
     """F and G of `check_releases` at some nodes: what an edge of the lattice gives and takes, by
     the tangent used on it."""
 
-    def __init__(self, grid: _Grid, before: Floats, nodes: Whole) -> None:
+    def __init__(self, grid: _Staging, before: Floats, nodes: Whole) -> None:
         self.grid = grid
         reach = before.size - 1
         alpha, beta = _tangents(before, grid)
@@ -350,7 +361,7 @@ class _Edges:
         return np.asarray(200.0 * row - scaled, dtype=np.float64)
 
 
-def _tangents(values: Floats, grid: _Grid) -> tuple[Floats, Floats]:
+def _tangents(values: Floats, grid: _Staging) -> tuple[Floats, Floats]:
     """α and β of the tangents of the greatest convex function below the claims, see
     `check_releases`."""
     reach = values.size - 1

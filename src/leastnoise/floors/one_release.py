@@ -31,6 +31,7 @@ _ROUNDS = 8  # of adding the changes that the law found breaks
 _BROKEN = 1e-6  # share of δ
 _MOST_INTEGERS = 16  # of a sensitivity; beyond, integer noise is bounded as the real noise it is
 _MOST_POINTS = 1_500  # orbits of lattice points
+_UNIT = 1e-4  # of δ in the program: with a smaller one its entries differ too much to be solved
 _EXACTLY = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 
 
@@ -56,20 +57,18 @@ def variance_floor(
     reach = max(math.ceil(wide), 2 * cells)
     if answers > 1:  # points grow with its power
         reach = min(reach, math.floor((_MOST_POINTS * math.factorial(answers)) ** (1 / answers)))
-    program = _Program(math.exp(epsilon) * (1.0 + 1e-14), delta, answers, cells, reach)
+    program = _AllLaws(math.exp(epsilon) * (1.0 + 1e-14), delta, answers, cells, reach)
     tests = _tests(program)
     if tests is None:
         return None
-    floor = VarianceFloor(
-        0.0, epsilon, delta, answers, is_integer, cells, program.factor, tests
-    )
+    floor = VarianceFloor(0.0, epsilon, delta, answers, is_integer, cells, program.factor, tests)
     proven = math.nextafter(float(proven_variance(floor)), 0.0)
     floor = replace(floor, variance=max(proven, 0.0))
     return floor if proven > 0.0 and variance_fault(floor) is None else None
 
 
 @dataclass(frozen=True)
-class _Program:
+class _AllLaws:
     """One linear program; the points of the lattice are taken up to sign and order."""
 
     factor: float
@@ -93,7 +92,7 @@ class _Rows:
     there: NDArray[np.int64]
 
 
-def _tests(program: _Program) -> tuple[Tests, ...] | None:
+def _tests(program: _AllLaws) -> tuple[Tests, ...] | None:
     """The multipliers, as tests: with the largest changes first, and those that the law found
     breaks added."""
     changes = program.changes()
@@ -114,7 +113,7 @@ def _tests(program: _Program) -> tuple[Tests, ...] | None:
     return found
 
 
-def _orbits(program: _Program) -> tuple[NDArray[np.int64], Floats, Floats]:
+def _orbits(program: _AllLaws) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Of all points of a box the number of their orbit; how many points each orbit has, and the
     mean square of its coordinates, in sensitivities."""
     d, reach = program.answers, program.reach
@@ -132,7 +131,7 @@ def _orbits(program: _Program) -> tuple[NDArray[np.int64], Floats, Floats]:
     return shaped, count.astype(np.float64), square
 
 
-def _rows(program: _Program, change: Change) -> _Rows:
+def _rows(program: _AllLaws, change: Change) -> _Rows:
     """All points x of the window and beyond it, as far as x − c is within."""
     orbit, _, _ = _orbits(program)
     pad = program.cells
@@ -143,10 +142,10 @@ def _rows(program: _Program, change: Change) -> _Rows:
     return _Rows(change, wide.ravel(), there.ravel())
 
 
-def _solved(program: _Program, rows: Sequence[_Rows]) -> tuple[Floats, tuple[Tests, ...]] | None:
+def _solved(program: _AllLaws, rows: Sequence[_Rows]) -> tuple[Floats, tuple[Tests, ...]] | None:
     """The law found, by orbit, and the multipliers."""
     _, count, square = _orbits(program)
-    n, delta = count.size, program.delta
+    n, unit = count.size, max(program.delta, _UNIT)
     merged = [_merged(one) for one in rows]
     sizes = [len(pairs) for pairs, _, _ in merged]
     total = sum(sizes)
@@ -155,11 +154,11 @@ def _solved(program: _Program, rows: Sequence[_Rows]) -> tuple[Floats, tuple[Tes
         place = start + np.arange(len(pairs))
         inside, far = pairs[:, 0] >= 0, pairs[:, 1] >= 0
         matrix += [
-            (place[inside], pairs[inside, 0], times[inside] / count[pairs[inside, 0]] / delta),
+            (place[inside], pairs[inside, 0], times[inside] / count[pairs[inside, 0]] / unit),
             (
                 place[far],
                 pairs[far, 1],
-                -program.factor * times[far] / count[pairs[far, 1]] / delta,
+                -program.factor * times[far] / count[pairs[far, 1]] / unit,
             ),
             (place, n + place, -np.ones(place.size)),
         ]
@@ -170,19 +169,23 @@ def _solved(program: _Program, rows: Sequence[_Rows]) -> tuple[Floats, tuple[Tes
         for k, size in enumerate(sizes)
     ]
     row, column, entry = (np.concatenate(part) for part in zip(*matrix, strict=True))
-    result = linprog(
-        np.concatenate([square, np.zeros(total)]),
-        A_ub=sparse.csr_matrix((entry, (row, column)), shape=(total + len(sizes), n + total)),
-        b_ub=np.concatenate([np.zeros(total), np.ones(len(sizes))]),
-        A_eq=sparse.csr_matrix(np.concatenate([np.ones(n), np.zeros(total)])[None, :]),
-        b_eq=np.ones(1),
-        bounds=(0.0, None),
-        method="highs-ds",
-        options=_EXACTLY,
-    )
+    arguments = {
+        "c": np.concatenate([square, np.zeros(total)]),
+        "A_ub": sparse.csr_matrix((entry, (row, column)), shape=(total + len(sizes), n + total)),
+        "b_ub": np.concatenate([np.zeros(total), np.full(len(sizes), program.delta / unit)]),
+        "A_eq": sparse.csr_matrix(np.concatenate([np.ones(n), np.zeros(total)])[None, :]),
+        "b_eq": np.ones(1),
+        "bounds": (0.0, None),
+        "method": "highs-ds",
+    }
+    result = linprog(**arguments, options=_EXACTLY)
+    if result.status != 0:  # so exactly it is not always solved
+        result = linprog(**arguments)
+    if result.status != 0:
+        result = linprog(**{**arguments, "method": "highs-ipm"})
     if result.status != 0:
         return None
-    multiplier = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0) / delta
+    multiplier = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0) / unit
     tests = [
         _as_tests(program, one, which, multiplier[edges[k] : edges[k + 1]], multiplier[total + k])
         for k, (one, (_, _, which)) in enumerate(zip(rows, merged, strict=True))
@@ -202,7 +205,7 @@ def _merged(rows: _Rows) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
 
 
 def _as_tests(
-    program: _Program, rows: _Rows, which: NDArray[np.int64], found: Floats, weight: float
+    program: _AllLaws, rows: _Rows, which: NDArray[np.int64], found: Floats, weight: float
 ) -> Tests:
     """λ at every point of the box, as nested lists."""
     size = 2 * (program.reach + program.cells) + 1
@@ -223,7 +226,7 @@ def _is_hollow(shaped: Floats) -> bool:
     return float(np.sum(shaped)) == float(np.sum(inner))
 
 
-def _delta(program: _Program, masses: Floats, change: Change) -> float:
+def _delta(program: _AllLaws, masses: Floats, change: Change) -> float:
     _, count, _ = _orbits(program)
     each = np.append(masses / count, 0.0)  # −1 is the last
     rows = _rows(program, change)
