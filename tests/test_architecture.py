@@ -36,6 +36,7 @@ LAYERS = [
     {"losses", "sampling"},
     {"laws"},
     {"accountant"},
+    {"floors"},
     {"artefact"},
     {"solver"},
     {"designer"},
