@@ -35,6 +35,7 @@ LAYERS = [
     {"losses", "sampling"},
     {"laws"},
     {"accountant"},
+    {"floors"},
     {"artefact"},
     {"solver"},
     {"designer"},

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from leastnoise.artefact.artefact import Artefact, Charges, Guarantee, charges, judged
 from leastnoise.artefact.format import ARTEFACT_FILE, artefact_from
 from leastnoise.artefact.rigorous import proofs_of_content
+from leastnoise.changes import BOX
 from leastnoise.errors import InvalidFileError, LeastNoiseError
+from leastnoise.floors.certificates import EpsilonFloor, Floor
+from leastnoise.floors.checking import fault_of
 
 if TYPE_CHECKING:
     from leastnoise.proof.theorem import Proof
@@ -33,6 +36,7 @@ class Verification:
         mismatches: Every disagreement, a sentence each.
         answers: How many answers one draw of the law serves.
         proofs: Of ε and of each constraint, by the second judge; none where it was not asked.
+        floor: What the file claims of all other noise, in a sentence; None where it claims nothing.
     """
 
     stated: Guarantee
@@ -41,6 +45,7 @@ class Verification:
     mismatches: tuple[str, ...]
     answers: int = 1
     proofs: tuple[Proof, ...] = ()
+    floor: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -98,7 +103,8 @@ def verify(path: str | PathLike[str], *, rigorous: bool = False) -> Verification
         mismatches.append("The stated numbers are out of all range: nothing can be judged.")
         return Verification(stated, None, None, tuple(mismatches), answers, proofs)
     mismatches += _disagreements(artefact, content, found, charged, variance)
-    return Verification(stated, found, charged, tuple(mismatches), answers, proofs)
+    claim = None if artefact.floor is None else artefact.floor.claim(stated.sensitivity)
+    return Verification(stated, found, charged, tuple(mismatches), answers, proofs, claim)
 
 
 def _disagreements(
@@ -119,6 +125,30 @@ def _disagreements(
             yield f"The stated {where} is {one.certified!r}; the weights give {ours.certified!r}."
         if not ours.holds:
             yield f"The {where} is promised to be at most {one.delta!r}; it is {ours.certified!r}."
+    if artefact.floor is not None and (fault := _floor_fault(artefact, artefact.floor)):
+        yield fault
     stated_pitch, pitch = content["law"]["pitch"], str(artefact.noise.sampler().pitch)
     if stated_pitch != pitch:
         yield f"The stated pitch is {stated_pitch!r}; the step gives {pitch!r}."
+
+
+def _floor_fault(artefact: Artefact, floor: Floor) -> str | None:
+    """Why the floor in the file is not proven, or is not about this use of the law."""
+    stated, noise = artefact.guarantee, artefact.noise
+    spread = noise.std / stated.sensitivity
+    if isinstance(floor, EpsilonFloor):
+        is_about = (
+            (floor.releases, floor.delta) == (stated.compositions, stated.delta)
+            and noise.dimension == 1
+            and floor.sigma >= spread * (1.0 - _SAME)
+        )
+    else:
+        is_about = (
+            (stated.compositions, floor.delta) == (1, stated.delta)
+            and floor.answers == noise.dimension
+            and floor.epsilon >= stated.epsilon * (1.0 - _SAME)
+        )
+    is_whole = noise.domain == "integer" and floor.cells == stated.sensitivity
+    if not is_about or stated.changes != BOX or (floor.is_integer and not is_whole):
+        return "The floor is about another use than the guarantee."
+    return fault_of(floor)

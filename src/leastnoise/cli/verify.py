@@ -52,6 +52,7 @@ def _as_json(found: Verification) -> dict[str, Any]:
         "changes": stated.changes.describe(),
         "constraints": [vars(one) for one in stated.constraints],
         "proofs": [{**vars(proof), "ok": proof.ok} for proof in found.proofs],
+        "floor": found.floor,
         "mismatches": list(found.mismatches),
     }
 
@@ -68,6 +69,8 @@ def _print(found: Verification) -> None:
     for proof in found.proofs:
         if proof.ok:
             click.echo(f"{'proven':10}  {proof.sentence()}")
+    if found.floor is not None and found.ok:
+        click.echo(f"floor       {found.floor}")
     for mismatch in found.mismatches:
         click.echo(f"mismatch    {shown(mismatch)}")
     click.echo("verified" if found.ok else "NOT VERIFIED")
