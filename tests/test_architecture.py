@@ -28,6 +28,7 @@ LAYERS = [
     {"errors"},
     {"optional"},
     {"files"},
+    {"proof"},
     {"changes"},
     {"lattice"},
     {"cost"},

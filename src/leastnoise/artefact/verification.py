@@ -7,11 +7,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leastnoise.artefact.artefact import Artefact, Charges, Guarantee, charges, judged
 from leastnoise.artefact.format import ARTEFACT_FILE, artefact_from
+from leastnoise.artefact.rigorous import proofs_of_content
 from leastnoise.errors import InvalidFileError, LeastNoiseError
+
+if TYPE_CHECKING:
+    from leastnoise.proof.theorem import Proof
 
 # stated and recomputed numbers may differ by this share of themselves: another machine's rounding
 _SAME = 1e-9
@@ -28,6 +32,7 @@ class Verification:
         charges: What one release charges to δ, recomputed; None where it cannot be judged.
         mismatches: Every disagreement, a sentence each.
         answers: How many answers one draw of the law serves.
+        proofs: Of ε and of each constraint, by the second judge; none where it was not asked.
     """
 
     stated: Guarantee
@@ -35,6 +40,7 @@ class Verification:
     charges: Charges | None
     mismatches: tuple[str, ...]
     answers: int = 1
+    proofs: tuple[Proof, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -42,17 +48,21 @@ class Verification:
         return not self.mismatches
 
 
-def verify(path: str | PathLike[str]) -> Verification:
+def verify(path: str | PathLike[str], *, rigorous: bool = False) -> Verification:
     """Recompute the guarantee from the weights alone and compare it with what the file states.
 
     Args:
         path: A file written by `write_artefact`.
+        rigorous: Prove the stated ε, and every constraint, by a second judge in ball arithmetic as
+            well; the extra `proof` is needed.
 
     Returns:
         The stated and the recomputed guarantee, and every disagreement.
 
     Raises:
         InvalidFileError: The file cannot be read as an artefact, a truncated one for instance.
+        UnsupportedError: A proof is asked for and this kind of law is not covered by it, or
+            python-flint is not installed.
 
     Example:
         >>> from leastnoise import discrete_laplace, exact
@@ -73,6 +83,8 @@ def verify(path: str | PathLike[str]) -> Verification:
             raise
         raise InvalidFileError(f"{error} Its content does not match its SHA-256 either.") from None
     stated, answers = artefact.guarantee, artefact.noise.dimension
+    proofs = proofs_of_content(content) if rigorous else ()
+    mismatches += [f"{proof.sentence()}." for proof in proofs if not proof.ok]
     try:
         use = (stated.delta, stated.compositions, stated.sensitivity)
         limits = [(one.epsilon, one.delta) for one in stated.constraints]
@@ -81,12 +93,12 @@ def verify(path: str | PathLike[str]) -> Verification:
         variance = artefact.noise.variance
     except LeastNoiseError as error:
         mismatches.append(f"The weights could not be judged: {error}")
-        return Verification(stated, None, None, tuple(mismatches), answers)
+        return Verification(stated, None, None, tuple(mismatches), answers, proofs)
     except (TypeError, ValueError, ArithmeticError, MemoryError):
         mismatches.append("The stated numbers are out of all range: nothing can be judged.")
-        return Verification(stated, None, None, tuple(mismatches), answers)
+        return Verification(stated, None, None, tuple(mismatches), answers, proofs)
     mismatches += _disagreements(artefact, content, found, charged, variance)
-    return Verification(stated, found, charged, tuple(mismatches), answers)
+    return Verification(stated, found, charged, tuple(mismatches), answers, proofs)
 
 
 def _disagreements(
