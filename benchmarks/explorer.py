@@ -1,7 +1,7 @@
 """The explorer: how long the page waits, beside the bare function call, over random settings of its
 own sliders.
 
-python -m benchmarks explorer             200 settings
+python -m benchmarks explorer             200 settings, and 200 plans as the form makes them
 python benchmarks/explorer.py --count 20  fewer
 
 A setting is asked for as the page does: the design at once, what the known laws need 40 ms later if
@@ -26,6 +26,7 @@ import urllib.parse
 from typing import Any
 
 from leastnoise import design
+from leastnoise.explorer.planning import plan_first
 from leastnoise.explorer.setting import setting_from
 
 HEAD_START = 0.04
@@ -61,6 +62,39 @@ def random_settings(count: int) -> list[dict[str, str]]:
     return found
 
 
+def random_plans(count: int) -> list[str]:
+    """Questions of the form of a plan: who is protected, one to four statistics, bounds, keys."""
+    choose = random.Random(11)
+
+    def statistic(is_person: bool) -> dict[str, Any]:
+        kind = choose.choice(["count", "sum", "mean", "persons" if is_person else "count"])
+        keys = ", ".join(f"k{i}" for i in range(choose.choice([2, 4, 8, 20])))
+        groups = [{"column": "ward", "keys": keys}] if choose.random() < 0.4 else []
+        if kind in ("count", "persons"):
+            return {"kind": kind, "groups": groups}
+        column, upper = choose.choice([("age", 100), ("cost", 5000), ("score", 1)])
+        bounds = {"column": column, "lower": "0", "upper": str(upper)}
+        return {"kind": kind, "groups": groups, "expected_n": "1000", **bounds}
+
+    found = []
+    for _ in range(count):
+        is_person = choose.random() < 0.6
+        asked = {json.dumps(statistic(is_person)): None for _ in range(choose.randint(1, 4))}
+        form = {
+            "name": "visits",
+            "epsilon": str(choose.choice([0.1, 0.25, 0.5, 1, 2, 4])),
+            "delta": choose.choice(["", "1e-7", "1e-9"]),
+            "relation": "add/remove",
+            "person": "patient" if is_person else None,
+            "rows_per_person": str(choose.choice([1, 2, 4, 10])),
+            "groups_per_person": "1",
+            "source": {"csv": "visits.csv"},
+            "statistics": [json.loads(one) for one in asked],
+        }
+        found.append(json.dumps({"form": form}))
+    return found
+
+
 def seconds_of(ask: Any) -> float:
     begin = time.perf_counter()
     ask()
@@ -76,6 +110,16 @@ class Client:
     def ask(self, kind: str, query: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", f"/api/{kind}?{query}")
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status
+
+    def first_of_plan(self, question: str) -> int:
+        """The status of the first answer to a plan."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        told = {"content-type": "application/json"}
+        connection.request("POST", "/api/plan/first", question.encode(), told)
         answer = connection.getresponse()
         answer.read()
         connection.close()
@@ -130,6 +174,25 @@ def line(name: str, values: list[float]) -> None:
     )
 
 
+def plans(client: Client, count: int) -> None:
+    """The first answer to plans, beside the processor time of its making."""
+    waited, busy, refused = [], [], 0
+    for question in random_plans(count):
+        begin = time.perf_counter()
+        status = client.first_of_plan(question)
+        seconds = time.perf_counter() - begin
+        if status != 200:
+            refused += 1
+            continue
+        waited.append(seconds)
+        start = time.process_time()
+        plan_first(question)
+        busy.append(time.process_time() - start)
+    line("first answer to a plan", waited)
+    line("the same, its processor time alone", busy)
+    print(f"plans that were refused: {refused}")
+
+
 def main(count: int = 200) -> None:
     command = [
         sys.executable,
@@ -171,6 +234,7 @@ def main(count: int = 200) -> None:
         line("design on the page", [one["design"] for one in visits])
         line("everything on the page", [one["all"] for one in visits])
         line("the same setting again", [one["again"] for one in visits])
+        plans(client, count)
         print(f"\nwithout a design: {len(late)}")
         for fields, found in late:
             print(

@@ -10,12 +10,10 @@ import math
 import random
 import re
 import signal
-import time
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,12 +22,12 @@ from click.testing import CliRunner
 pytest.importorskip("selenium", reason="selenium is not installed (leastnoise[web-test])")
 pytest.importorskip("uvicorn", reason="the explorer's server is not installed (leastnoise[web])")
 
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from explorer.explorer import PATIENCE, SETTING, Server, ThreadServer, start_server
+from explorer.page import CHARTS, OVERLAPS, Page, violations
 from leastnoise import Box, Euclidean, OneSided, PrivacyLoss, design, gaussian, laplace
 from leastnoise.artefact import read_artefact, verify
 from leastnoise.cli import main
@@ -40,8 +38,6 @@ from leastnoise.releases.plan.file import load_plan
 from leastnoise.series.law import series_law
 from leastnoise.text.numbers import uncertain
 
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-CHARTS = ("law", "curve", "numbers", "rivals")
 BLANK = {
     "figure-width": "± not known",
     "tile-epsilon": "not known",
@@ -72,112 +68,6 @@ PINNED = (
 )
 
 ONE_WAY = "#changes=one-sided&domain=real&a=epsilon~1~8~1e-6~10~together~1~real"
-
-
-class Page:
-    """The explorer in a browser tab."""
-
-    def __init__(self, driver: Any, url: str) -> None:
-        self.driver, self.url = driver, url
-
-    def open(
-        self, address: str = "", *, width: int = 1600, dark: bool = False, settled: bool = True
-    ) -> Page:
-        self.driver.get("about:blank")  # a change after the # alone would not load the page anew
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.cdp("Emulation.setEmulatedMedia", media="", features=[scheme])
-        self.cdp(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=1000,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        self.driver.get_log("browser")
-        self.driver.get(self.url + address)
-        self.run("localStorage.clear()")
-        if settled:
-            self.settle()
-        return self
-
-    def cdp(self, name: str, **arguments: Any) -> Any:
-        return self.driver.execute_cdp_cmd(name, arguments)
-
-    def run(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def id(self, name: str) -> Any:
-        return self.driver.find_element(By.ID, name)
-
-    def text(self, name: str) -> str:
-        return str(self.run("return document.getElementById(arguments[0]).textContent", name))
-
-    def wait(self, condition: Callable[[], Any], what: str) -> Any:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            try:
-                if found := condition():
-                    return found
-            except StaleElementReferenceException:
-                pass
-            time.sleep(0.05)
-        raise AssertionError(
-            f"{what}: not within {PATIENCE} seconds; the page says {self.text('notice')!r}, "
-            f"{self.text('status')!r}"
-        )
-
-    def shown(self) -> dict[str, Any]:
-        """What could state a guarantee."""
-        names = (
-            "figure-width",
-            "tile-epsilon",
-            "sentences",
-            "proof",
-            "code-python",
-            "mini-epsilon",
-            *CHARTS,
-        )
-        return {name: self.text(name) for name in names} | {
-            "file": self.id("artefact").get_attribute("href")
-        }
-
-    def settle(self) -> None:
-        """Until everything asked for is there: the page is busy from the change on, also while it
-        waits for further moves."""
-        self.wait(
-            lambda: (
-                self.run("return document.getElementById('results').getAttribute('aria-busy')")
-                == "false"
-            ),
-            "an answer",
-        )
-
-    def type(self, name: str, text: str) -> None:
-        field = self.id(name)
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(text)
-
-    def choose(self, name: str, value: str) -> None:
-        self.run(
-            "document.querySelector(`input[name=${arguments[0]}][value=${arguments[1]}]`).click()",
-            name,
-            value,
-        )
-
-    def address(self) -> dict[str, str]:
-        return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.driver.current_url).fragment))
-
-    def complaints(self) -> list[str]:
-        return [
-            entry["message"]
-            for entry in self.driver.get_log("browser")
-            if entry["level"] in ("SEVERE", "WARNING")
-        ]
-
-    def downloaded(self, name: str) -> Path:
-        path = self.driver.downloads / name
-        self.wait(lambda: path.exists() and path.stat().st_size > 0, f"the file {name}")
-        return Path(path)
 
 
 @pytest.fixture(autouse=True)
@@ -506,7 +396,7 @@ def _table(page: Page, place: str) -> list[list[str]]:
 
 
 def test_what_is_downloaded_can_be_used(page: Page):
-    page.open()
+    page.open("#laws=all")
     page.id("artefact").click()
     artefact = page.downloaded("noise.json")
     result = CliRunner().invoke(main, ["verify", str(artefact)])
@@ -522,7 +412,7 @@ def test_what_is_downloaded_can_be_used(page: Page):
     lines = [
         path for path in picture.iter(f"{space}path") if path.get("stroke", "").startswith("rgb")
     ]
-    assert len(lines) >= 5
+    assert len(lines) >= 4  # laws that coincide are one line
     assert picture.find(f"{space}title").text == "The noise on one answer"
 
 
@@ -554,6 +444,7 @@ def test_a_table_is_behind_every_chart(page: Page):
     page.open("#by=sigma&asked=apart&domain=real")
     best = design(delta=1e-6, sigma=8.0, compositions=10)
     for chart in CHARTS:
+        page.choose("chart", chart)
         summary = page.driver.find_element(By.CSS_SELECTOR, f"#{chart} summary")
         summary.click()
         assert len(_table(page, f"#{chart}")) >= 5, chart
@@ -689,21 +580,11 @@ def test_nothing_is_wider_than_the_screen(page: Page, width, address):
 def test_no_accessibility_violation(page: Page, address, width, dark):
     page.open(address, width=width, dark=dark)
     page.run("for (const table of document.querySelectorAll('details')) table.open = true")
-    assert _violations(page) == []
+    assert violations(page) == []
     page.type("delta", "nonsense")
     page.wait(lambda: page.text("delta-error"), "the complaint")
     page.settle()
-    assert _violations(page) == []
-
-
-def _violations(page: Page) -> list[str]:
-    page.run(AXE)
-    found = page.driver.execute_async_script(
-        """axe.run(document, {resultTypes: ["violations"]})
-        .then((found) => arguments[0](found.violations), (error) => arguments[0]([{id: String(
-          error), nodes: []}]))"""
-    )
-    return [f"{one['id']}: {[node['html'][:150] for node in one['nodes']][:4]}" for one in found]
+    assert violations(page) == []
 
 
 def test_the_theme_is_chosen_and_kept(page: Page):
@@ -992,7 +873,7 @@ def test_an_answer_for_another_setting_is_not_shown(page: Page):
 
 
 def test_the_pointer_reads_upper_bounds_at_the_epsilon_it_shows(page: Page):
-    page.open("#by=sigma&asked=apart&domain=real")
+    page.open("#by=sigma&asked=apart&domain=real&chart=curve&laws=all")
     best = design(delta=1e-6, sigma=8.0, compositions=10)
     judges = {
         "This design": PrivacyLoss.of(best.noise).compose(10),
@@ -1105,7 +986,7 @@ def test_the_example_and_every_error_bar_are_never_narrower_than_the_noise(page:
 
 def test_the_drawn_curve_is_nowhere_below_the_judge(page: Page):
     """In pixels, read back from the picture by its own axes."""
-    page.open("#by=sigma&asked=apart&domain=real")
+    page.open("#by=sigma&asked=apart&domain=real&chart=curve")
     loss = PrivacyLoss.of(design(delta=1e-6, sigma=8.0, compositions=10).noise).compose(10)
     path, xs, ys = page.run(
         """const chart = document.querySelector("#curve > svg"),
@@ -1138,22 +1019,6 @@ def test_the_drawn_curve_is_nowhere_below_the_judge(page: Page):
             )  # pixels grow downwards, and are written with two decimals
 
 
-OVERLAPS = """const overlaps = [];
-for (const card of document.querySelectorAll(".card:has(.chart)")) {
-  const frame = card.getBoundingClientRect();
-  const texts = [...card.querySelectorAll(".chart > svg text")].map((text) => [text.textContent,
-    text.getBoundingClientRect()]);
-  texts.forEach(([one, a], index) => {
-    if (a.left < frame.left || a.right > frame.right) overlaps.push([card.id, one, "outside"]);
-    for (const [other, b] of texts.slice(index + 1)) {
-      if (a.left + 1 < b.right && b.left + 1 < a.right && a.top + 3 < b.bottom &&
-        b.top + 3 < a.bottom) overlaps.push([one, other]);
-    }
-  });
-}
-return overlaps"""
-
-
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize(
     "address",
@@ -1171,11 +1036,15 @@ def test_no_text_of_a_picture_lies_on_another_or_outside_its_card(
 ):
     page.open(address, width=width)
     assert page.driver.find_elements(By.CSS_SELECTOR, "#numbers > svg")
-    assert page.run(OVERLAPS) == []
+    for chart in CHARTS:
+        for laws in ("few", "all"):
+            page.choose("chart", chart)
+            page.choose("laws", laws)
+            assert page.run(OVERLAPS) == [], (chart, laws)
 
 
 def test_an_axis_over_many_decades_names_all_it_has_room_for(page: Page):
-    page.open("#asked=apart&answers=1000&epsilon=5")
+    page.open("#asked=apart&answers=1000&epsilon=5&chart=numbers")
     names = [
         text.text
         for text in page.driver.find_elements(
@@ -1183,6 +1052,36 @@ def test_an_axis_over_many_decades_names_all_it_has_room_for(page: Page):
         )
     ]
     assert {"1", "10", "100", "1,000"} <= set(names)
+
+
+def test_one_picture_at_a_time_with_our_own_law_and_a_sentence_in_each(page: Page):
+    page.open()
+    for chart in CHARTS:
+        page.choose("chart", chart)
+        assert [name for name in CHARTS if page.id(name).is_displayed()] == [chart]
+        assert page.driver.find_elements(By.CSS_SELECTOR, f"#{chart} svg .law-ours"), chart
+        assert "ε = 1" in page.text(f"{chart}-claim")
+        assert page.address().get("chart", "law") == chart
+    page.choose("chart", "law")
+    labels = page.run(
+        "return [...document.querySelectorAll('#law .label')].map((text) => text.textContent)"
+    )
+    assert "This design = Cube" in labels  # drawn once, with both names
+
+
+def test_back_goes_back_one_move(page: Page):
+    page.open()
+    page.choose("asked", "apart")
+    page.settle()
+    page.type("epsilon", "2")
+    page.settle()
+    page.driver.back()
+    page.wait(lambda: page.text("tile-epsilon") == "ε = 1", "the move before")
+    assert page.address() == {"asked": "apart"}
+    page.driver.back()
+    page.wait(lambda: page.address() == {}, "the first setting")
+    page.settle()
+    assert page.id("epsilon").get_attribute("value") == "1"
 
 
 def test_it_is_busy_from_the_change_on(page: Page):

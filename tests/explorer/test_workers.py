@@ -159,9 +159,9 @@ def test_no_process_is_left_behind():
 class Counting(Workers):
     asked = 0
 
-    async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+    async def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
         self.asked += 1
-        return await super().run(function, *arguments, priority=priority)
+        return await super().run(function, *arguments, **how)
 
 
 def test_equal_questions_are_computed_once():
@@ -211,13 +211,11 @@ def test_a_setting_that_took_too_long_is_answered_with_a_known_law_and_not_tried
     endless_setting = replace(SETTING, sensitivity=97.0)
 
     class Impatient(Counting):
-        async def run(
-            self, function: Callable[..., Any], *arguments: Any, priority: int = 0
-        ) -> Any:
+        async def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
             if function is tasks.study:
                 self.asked += 1
                 raise TooLongError(6.0)
-            return await super().run(function, *arguments, priority=priority)
+            return await super().run(function, *arguments, **how)
 
     async def run() -> None:
         workers = Impatient(1, 8, PATIENT)
@@ -242,13 +240,11 @@ def test_a_picture_that_took_too_long_is_tried_again():
     server is started anew."""
 
     class Stumbling(Counting):
-        async def run(
-            self, function: Callable[..., Any], *arguments: Any, priority: int = 0
-        ) -> Any:
+        async def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
             if function is tasks.numbers and not self.asked:
                 self.asked += 1
                 raise TooLongError(6.0)
-            return await Workers.run(self, function, *arguments, priority=priority)
+            return await Workers.run(self, function, *arguments, **how)
 
     async def run() -> None:
         workers = Stumbling(1, 8, PATIENT)
@@ -266,9 +262,7 @@ def test_a_picture_that_took_too_long_is_tried_again():
 
 def test_where_no_known_law_is_found_either_the_first_reason_is_told_and_remembered(monkeypatch):
     class Failing(Counting):
-        async def run(
-            self, function: Callable[..., Any], *arguments: Any, priority: int = 0
-        ) -> Any:
+        async def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
             self.asked += 1
             raise TooLongError(6.0) if function is tasks.study else FailedError
 
@@ -348,7 +342,7 @@ def test_a_setting_that_is_none_is_refused_and_remembered():
 
 
 class Refusing(Counting):
-    async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+    async def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
         self.asked += 1
         raise InvalidSettingError({"sigma": "No."})
 

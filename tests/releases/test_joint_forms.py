@@ -1,15 +1,28 @@
 """The exact law of forms in answers of one draw, beside enumeration; means and sums whose ± it
 gives, and how often these hold."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
+from leastnoise.errors import UnsupportedError
+from leastnoise.lattice import waves
+from leastnoise.lattice.bodies import capped_forms
+from leastnoise.lattice.bodies.count import CountBody
+from leastnoise.lattice.bodies.range import RangeBody
+from leastnoise.lattice.bodies.touched import TouchedBody
 from leastnoise.laws import classic
+from leastnoise.laws.bent_sphere import bent_sphere
+from leastnoise.laws.correlated import CorrelatedNoise
+from leastnoise.laws.cut_cube import cut_cube
 from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.laws.sphere import sphere
-from leastnoise.releases.estimates import joint_forms, linear
+from leastnoise.laws.lifted import LiftedNoise
+from leastnoise.laws.norm import NormNoise
+from leastnoise.laws.part_of_sphere import part_of_sphere
+from leastnoise.laws.sphere import BallNoise, sphere
+from leastnoise.releases.estimates import linear
 from leastnoise.releases.estimates.estimate import entries_of, estimators, plain_noise
 from leastnoise.releases.estimates.joint_forms import error_part
 from leastnoise.releases.estimates.linear import exact_width
@@ -19,6 +32,7 @@ from leastnoise.releases.plan.plan import Plan
 from leastnoise.releases.plan.statistic import Statistic
 from leastnoise.releases.tables.intervals import half_width
 from leastnoise.sampling import InsecureSeededEntropy, draw
+from reference_norms import probabilities
 
 PAY = {"column": "pay", "lower": 0, "upper": 10, "pitch": 1, "missing": "drop"}
 
@@ -28,53 +42,165 @@ def law(dimension, last=6):
     return LatticeNoise.from_weights(weights, 0.6, step=0.25, dimension=dimension)
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
-@pytest.mark.parametrize("form", [(1.0, 0.5), (-0.3, 2.0), (1.0, 1.0)])
-def test_a_form_in_two_answers_is_what_enumeration_gives(dimension, form):
-    """Every cell of the lattice with its mass, and what the form is on a fine grid of points of the
-    cell."""
-    noise = law(dimension)
-    reach = 60
-    k = np.arange(-reach, reach + 1)
-    if dimension == 2:
-        radius = np.maximum.outer(np.abs(k), np.abs(k))
-        masses = np.exp(noise.radial.log_pmf(radius))
-    else:  # the third answer is summed over: as many points at each radius
-        inner = np.maximum.outer(np.abs(k), np.abs(k))
-        each = np.exp(noise.radial.log_pmf(np.arange(2 * reach)))
-        outside = np.cumsum((2.0 * each)[::-1])[::-1]  # of radii r, r + 1, …, at ±r of the third
-        masses = (2.0 * inner + 1.0) * each[inner] + outside[inner + 1]
-    assert masses.sum() == pytest.approx(1.0, abs=1e-6)
-    x, y = (noise.step * np.add.outer(k, (np.arange(n) + 0.5) / n - 0.5).ravel() for n in (7, 11))
-    values = np.abs(form[0] * x[:, None] + form[1] * y[None, :])
-    weights = np.repeat(np.repeat(masses, 7, axis=0), 11, axis=1) / 77.0
-    part = error_part(noise, (*form, *(0.0,) * (dimension - 2)), 1)
-    places = np.array([0.2, 0.9, 2.5, 4.0]) * noise.std
-    for place in places:
-        expected = float(weights[values <= place].sum())
-        own = part.weight * part.law.step * (np.arange(len(part.law.masses)) + 0.5)
-        twice = 2.0 * part.law.masses
-        twice[0] /= 2.0
-        found = float(np.interp(place, own, np.cumsum(twice)))
-        assert found == pytest.approx(expected, abs=4e-3)
-    variance = noise.variance * (form[0] ** 2 + form[1] ** 2)
-    assert part.variance == pytest.approx(variance, rel=1e-3)
+def enumerated(noise):
+    """Every point of a law of a lattice that ends, and its probability."""
+    if isinstance(noise, NormNoise):
+        listed = probabilities(noise)
+        return np.array(list(listed)), np.array(list(listed.values()))
+    each = range(-noise.last, noise.last + 1)
+    points = np.array(list(itertools.product(each, repeat=noise.dimension)))
+    return points, noise.pmf(np.abs(points).max(axis=1))
+
+
+def by_enumeration(noise, form, t):
+    """E cos(t·form); on the real line with a place in the bin of each answer."""
+    points, masses = enumerated(noise)
+    found = np.cos(np.outer(t, noise.step * points @ form)) @ masses
+    if noise.domain == "real":
+        found *= np.prod(np.sinc(np.outer(t, form) * noise.step / (2.0 * np.pi)), axis=1)
+    return found
+
+
+FALLS = -np.array([0.0, 0.5, 0.6, 1.4, 2.0])
+BODIES = [
+    RangeBody(3),
+    RangeBody(4),
+    *(made(3, k) for made in (TouchedBody, CountBody) for k in (1, 2, 3)),
+    *(made(4, 2) for made in (TouchedBody, CountBody)),
+]
+FORMS = [
+    (1.0, -1.0, 2.0, 1.0),
+    (0.31, -1.7, 0.55, 0.9),
+    (1.0, -0.7, 0.0, 0.0),
+    (1.0, 1.0, 1.0, 0.0),
+]
+PLACES = np.linspace(0.0, 9.0, 37)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["whole", "any", "two", "a sum"])
+@pytest.mark.parametrize("domain", ["integer", "real"])
+def test_forms_in_several_answers_are_what_enumeration_gives(form, domain):
+    """Cubes, the hidden count, the range, touched answers and counted ones, to 1e-9."""
+    step = 1.0 if domain == "integer" else 0.5
+    made = [NormNoise.from_log_weights(body, FALLS, step=step, domain=domain) for body in BODIES]
+    for d in (2, 3, 4):
+        weights = np.exp(FALLS)
+        made.append(LatticeNoise.from_weights(weights, None, step=step, domain=domain, dimension=d))
+    for noise in made:
+        own = np.array(form[: noise.dimension])
+        expected = by_enumeration(noise, own, PLACES)
+        assert np.abs(noise.characteristic(own, PLACES) - expected).max() < 1e-9
+    if domain == "real":
+        base = made[-1]
+        for ties in (None, (0.5, -0.25, 1.0)):
+            own = np.array(form[:3])
+            common = float(np.sum(own * (1.0 if ties is None else np.array(ties))))
+            expected = by_enumeration(base, 0.5 * np.append(own, common), PLACES)
+            found = LiftedNoise(base, ties).characteristic(own, PLACES)
+            assert np.abs(found - expected).max() < 1e-9
+
+
+def cell_masses(density, last):
+    """The probabilities of the whole numbers −last … last of two rounded answers, by Gauss's rule
+    in each cell; in that of 0, where a density may have a cusp, in triangles about it."""
+    x, w = np.polynomial.legendre.leggauss(24)
+    both = 0.25 * np.outer(w, w)
+    k = np.arange(-last, last + 1)
+    found = np.array(
+        [
+            [np.sum(both * density((i + 0.5 * x)[:, None], (j + 0.5 * x)[None, :])) for j in k]
+            for i in k
+        ]
+    )
+    r, s = 0.25 * (x + 1.0)[:, None], 0.5 * (x + 1.0)[None, :]
+    weights = 0.125 * np.outer(w, w) * r
+    signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    found[last, last] = sum(
+        np.sum(weights * (density(a * r, b * r * s) + density(a * r * s, b * r))) for a, b in signs
+    )
+    return k, found
+
+
+def test_forms_in_rounded_answers_are_what_integration_gives():
+    """The sphere and correlated normal noise in whole numbers, to 1e-9."""
+    mixing = np.eye(2) + 0.3
+    inverse = np.linalg.inv(1.69 * mixing @ mixing.T)
+    height = math.sqrt(np.linalg.det(inverse)) / (2.0 * math.pi)
+
+    def normal(x, y):
+        square = inverse[0, 0] * x * x + 2.0 * inverse[0, 1] * x * y + inverse[1, 1] * y * y
+        return height * np.exp(-0.5 * square)
+
+    def ball(x, y):
+        return np.exp(-np.hypot(x, y) / 1.1) / (2.0 * math.pi * 1.21)
+
+    cases = [
+        (BallNoise(1.1, 2, 1.0, "integer"), ball, 30),
+        (CorrelatedNoise("gaussian", 1.3, 0.3, 2, 1.0, "integer"), normal, 16),
+    ]
+    for noise, density, last in cases:
+        k, masses = cell_masses(density, last)
+        assert masses.sum() == pytest.approx(1.0, abs=1e-9)
+        for form in ((1.0, 1.0), (1.0, -0.37)):
+            values = form[0] * k[:, None] + form[1] * k[None, :]
+            expected = [float(np.sum(masses * np.cos(t * values))) for t in PLACES]
+            assert np.abs(noise.characteristic(form, PLACES) - expected).max() < 1e-9
+
+
+def test_forms_in_correlated_noise_of_the_real_line():
+    """c·MZ is one answer of Z, times the length of Mᵀc; and so is any form in a sphere."""
+    noise = CorrelatedNoise("sphere", 1.3, 0.3, 3, shares=(1.0, 0.5, -0.25))
+    c = np.array([1.0, -2.0, 0.5])
+    law, length = noise.as_one_answer(c)
+    assert (length * law.std) ** 2 == pytest.approx(float(c @ noise.covariance @ c), rel=1e-12)
+    for spherical in (sphere(3.0, 3), bent_sphere(3.0, 3, 4), part_of_sphere(3.0, 3, of=5)):
+        law, length = spherical.as_one_answer(c)
+        assert law == spherical
+        assert length == pytest.approx(np.linalg.norm(c), rel=1e-15)
+
+
+@pytest.mark.parametrize("noise", [law(3), NormNoise.from_log_weights(CountBody(4, 2), FALLS)])
+def test_the_half_width_of_a_form_is_its_quantile(noise):
+    """Of whole numbers with whole coefficients to the number; else never less, and within half a
+    per cent."""
+    d = noise.dimension
+    ends = isinstance(noise, NormNoise)
+    form = np.array([1.0, -1.0, 2.0] + [0.0] * (d - 3))
+    width = half_width([error_part(noise, tuple(form), 1)], 0.95)
+    if ends:
+        points, masses = enumerated(noise)
+        sizes = np.abs(points @ form)
+        listed = np.unique(sizes)
+        within = [masses[sizes <= size + 1e-9].sum() for size in listed]
+        assert width == pytest.approx(listed[np.searchsorted(within, 0.95 - 1e-12)], abs=1e-9)
+        return
+    drawn = draw(noise, 40_000, entropy=InsecureSeededEntropy(1)).floats() @ form
+    assert np.mean(np.abs(drawn) <= width) == pytest.approx(0.95, abs=0.005)
 
 
 def test_forms_whose_law_is_known():
     ball = sphere(3.0, 5)
     part = error_part(ball, (1.0, 2.0, 0.0, 0.0, 2.0), 1)
     assert half_width([part], 0.95) == pytest.approx(3.0 * ball.interval(0.95), rel=3e-3)
-    assert error_part(law(3), (1.0, 1.0, 1.0), 1) is None
     alone = error_part(law(2), (0.0, -2.0), 3)
-    assert (alone.weight, alone.count) == (-2.0, 3)
-    whole = classic.cube(3.0, 2, domain="integer")
-    assert error_part(whole, (1.0, 1.0), 1) is None
+    assert (alone.weight, alone.count) == (2.0, 3)
 
 
-def test_shells_that_are_too_many_are_tried(monkeypatch):
-    monkeypatch.setattr(joint_forms, "_MOST_SHELLS", 3)
-    assert error_part(law(2), (1.0, 1.0), 1) is None
+def test_many_shells_are_put_together(monkeypatch):
+    noise = classic.cube(9.0, 3)
+    exact = noise.characteristic((1.0, 0.4, -2.0), PLACES / 9.0)
+    monkeypatch.setattr(waves, "_MOST", 200)
+    rough = noise.characteristic((1.0, 0.4, -2.0), PLACES / 9.0)
+    assert 0.0 < np.abs(rough - exact).max() < 1e-3
+
+
+def test_what_takes_too_long_is_tried(monkeypatch):
+    monkeypatch.setattr(capped_forms, "_MOST_AT_A_PLACE", 3)
+    noise = NormNoise.from_log_weights(TouchedBody(4, 2), FALLS)
+    with pytest.raises(UnsupportedError, match="takes too long"):
+        noise.characteristic((1.0, 0.31, -2.117, 0.0), PLACES)
+    with pytest.raises(UnsupportedError, match="several answers"):
+        cut_cube(22.0, 40).characteristic((1.0,) * 40, PLACES)
 
 
 def plan(kind, *groupings):

@@ -120,7 +120,7 @@ def test_gaussian_noise_where_nothing_else_can_be_designed(monkeypatch):
     found = mechanism(plan(Statistic("count"), SUM))
     assert {law.origin for law in found.laws[:-1]} == {"Gaussian"}  # the last is that of the checks
     assert found.epsilon <= 1.0
-    monkeypatch.setattr(search, "_all_gaussian", lambda *_: None)
+    monkeypatch.setattr(search, "all_gaussian", lambda *_: None)
     with pytest.raises(DesignError, match="no law"):
         mechanism(plan(Statistic("count"), SUM))
 

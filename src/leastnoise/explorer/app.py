@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from leastnoise.errors import LeastNoiseError
+from leastnoise.errors import LeastNoiseError, PlanError
 from leastnoise.explorer.connections import BACKLOG, limited_protocol
 from leastnoise.explorer.guard import Guard
 from leastnoise.explorer.service import FIRST_SETTING, Service
@@ -25,10 +25,20 @@ from leastnoise.explorer.setting import InvalidSettingError, PageSetting, settin
 from leastnoise.explorer.workers import BusyError, TooLongError, Workers
 
 STATIC = Path(__file__).parent / "static"
+PAGES = ("attacker.html", "plan.html")  # the views beside the first
 # the header with the setting an answer belongs to, also where the body cannot say it
 ECHO = "leastnoise-setting"
 _GRACE = 2  # seconds that open requests have when the server stops
-_QUESTIONS = ("known", "design", "ahead", "laws", "kept", "curve", "numbers")  # of `Service`
+_QUESTIONS = (
+    "known",
+    "design",
+    "ahead",
+    "laws",
+    "kept",
+    "curve",
+    "numbers",
+    "game",
+)  # of `Service`
 Question = Callable[[Service, PageSetting], Awaitable[bytes]]
 
 
@@ -91,8 +101,14 @@ def application(
             await workers.stop()
 
     routes = [
-        Route("/", _page),
+        Route("/", _page("index.html")),
+        *(Route(f"/{name}", _page(name)) for name in PAGES),
         *(Route(f"/api/{name}", _answer(getattr(Service, name))) for name in _QUESTIONS),
+        Route("/api/plan-kinds", _posted(Service.plan_kinds)),
+        *(
+            Route(f"/api/plan/{name}", _posted(getattr(Service, f"plan_{name}")), methods=["POST"])
+            for name in ("first", "design", "variant")
+        ),
         Route("/api/noise.json", _answer(Service.artefact, attachment="noise.json")),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
@@ -106,33 +122,66 @@ async def _warmed(service: Service) -> None:
         await asyncio.gather(service.curve(FIRST_SETTING), service.numbers(FIRST_SETTING))
 
 
-async def _page(request: Request) -> Response:
-    return FileResponse(STATIC / "index.html", media_type="text/html")
+def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return FileResponse(STATIC / name, media_type="text/html")
+
+    return endpoint
 
 
 def _answer(
     question: Question, attachment: str | None = None
 ) -> Callable[[Request], Awaitable[Response]]:
+    """A question about a setting, which every answer carries."""
+
     async def endpoint(request: Request) -> Response:
         echo: dict[str, str] = {"cache-control": "no-store"}
-        try:
+
+        async def made() -> bytes:
             setting = setting_from(dict(request.query_params))
             echo[ECHO] = urlencode(setting.fields())
             text = await _unless_gone(request, question(request.app.state.service, setting))
-        except InvalidSettingError as error:
-            return JSONResponse({"errors": error.errors}, 422, headers=echo)
-        except BusyError as error:
-            echo["retry-after"] = str(error.retry_after)
-            return JSONResponse({"error": str(error)}, 503, headers=echo)
-        except TooLongError as error:
-            return JSONResponse({"error": str(error)}, 504, headers=echo)
-        except LeastNoiseError as error:
-            return JSONResponse({"error": str(error)}, 422, headers=echo)
-        if attachment:
-            echo["content-disposition"] = f'attachment; filename="{attachment}"'
-        return Response(text, media_type="application/json", headers=echo)
+            if attachment:
+                echo["content-disposition"] = f'attachment; filename="{attachment}"'
+            return text
+
+        return await _told(made, echo)
 
     return endpoint
+
+
+def _posted(
+    question: Callable[[Service, str], Awaitable[bytes]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """A question that is a text, in the body of the request."""
+
+    async def endpoint(request: Request) -> Response:
+        async def made() -> bytes:
+            try:
+                text = (await request.body()).decode("utf-8")
+            except UnicodeDecodeError:
+                raise PlanError("A plan is sent in UTF-8.") from None
+            return await _unless_gone(request, question(request.app.state.service, text))
+
+        return await _told(made, {"cache-control": "no-store"})
+
+    return endpoint
+
+
+async def _told(made: Callable[[], Awaitable[bytes]], headers: dict[str, str]) -> Response:
+    """What was made, or why it was not, with the headers as they are then."""
+    try:
+        text = await made()
+    except InvalidSettingError as error:
+        return JSONResponse({"errors": error.errors}, 422, headers=headers)
+    except BusyError as error:
+        headers["retry-after"] = str(error.retry_after)
+        return JSONResponse({"error": str(error)}, 503, headers=headers)
+    except TooLongError as error:
+        return JSONResponse({"error": str(error)}, 504, headers=headers)
+    except LeastNoiseError as error:
+        return JSONResponse({"error": str(error)}, 422, headers=headers)
+    return Response(text, media_type="application/json", headers=headers)
 
 
 async def _unless_gone(request: Request, answer: Awaitable[bytes]) -> bytes:

@@ -59,8 +59,11 @@ def limited_protocol(most: int, request_seconds: float, answer_seconds: float) -
             self._within(request_seconds)
 
         def _answer(self) -> None:
-            """A request is there: its answer has its own time."""
-            if self in waiting and self.cycle is not None and not self.cycle.response_complete:
+            """A request is there, its body as well: its answer has its own time."""
+            cycle = self.cycle
+            if self not in waiting or cycle is None or cycle.more_body:
+                return
+            if not cycle.response_complete:
                 del waiting[self]
                 answering[self] = None
                 self._within(answer_seconds)

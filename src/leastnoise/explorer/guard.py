@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_QUERY, MOST_PATH = 1_000, 200  # bytes
+MOST_BODY = 64 << 10  # bytes of a plan
+POSTED = ("/api/plan/", "/api/year/")  # below these a question is sent as JSON, in a body
 SECURITY = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
@@ -30,8 +32,9 @@ _HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
 
 
 class Guard:
-    """The ASGI application behind it sees only small GET requests that a page of this very server,
-    or a script, has sent.
+    """The ASGI application behind it sees only small requests that a page of this very server, or a
+    script, has sent: GET, and POST with JSON where a question is a plan. JSON from another site is
+    not sent by a browser without leave, which is not given.
 
     A page of another site can point its own name at this machine (DNS rebinding), but the browser
     then sends that name as the host. So a host is `localhost`, an address, or a name in `names`;
@@ -79,12 +82,14 @@ class Guard:
         hosts = [value.decode("latin-1").lower() for value in headers.get(b"host", [])]
         if len(hosts) != 1 or not self._is_known(hosts[0]):
             return 421, "This server answers to localhost and to its own address only."
-        if scope["method"] not in ("GET", "HEAD"):
+        is_posted = _is_posted(scope)
+        if scope["method"] not in ("GET", "HEAD") and not is_posted:
             return 405, "Only GET is answered."
         if _is_from_elsewhere(scope, headers, hosts[0]):
             return 403, "Other sites may not ask this server."
-        if headers.get(b"content-length", [b"0"]) != [b"0"] or b"transfer-encoding" in headers:
-            return 413, "A request has no body here."
+        refused = _wrong_body(headers) if is_posted else _unwanted_body(headers)
+        if refused is not None:
+            return refused
         if len(scope["query_string"]) > MOST_QUERY or len(scope["path"]) > MOST_PATH:
             return 414, "The address is too long."
         return None
@@ -103,6 +108,29 @@ class Guard:
         except ValueError:
             return False
         return True
+
+
+def _is_posted(scope: Scope) -> bool:
+    return bool(scope["method"] == "POST" and scope["path"].startswith(POSTED))
+
+
+def _unwanted_body(headers: Mapping[bytes, list[bytes]]) -> tuple[int, str] | None:
+    if headers.get(b"content-length", [b"0"]) != [b"0"] or b"transfer-encoding" in headers:
+        return 413, "A request has no body here."
+    return None
+
+
+def _wrong_body(headers: Mapping[bytes, list[bytes]]) -> tuple[int, str] | None:
+    """Why the body of a request is not read."""
+    kinds = headers.get(b"content-type", [])
+    if kinds not in ([b"application/json"], [b"application/json;charset=utf-8"]):
+        return 415, "A plan is sent as application/json."
+    lengths = headers.get(b"content-length", [])
+    if b"transfer-encoding" in headers or len(lengths) != 1 or not lengths[0].isdigit():
+        return 411, "A plan is sent with its length."
+    if len(lengths[0]) > 9 or int(lengths[0]) > MOST_BODY:
+        return 413, f"A plan has at most {MOST_BODY >> 10} KB here."
+    return None
 
 
 def _is_from_elsewhere(scope: Scope, headers: Mapping[bytes, list[bytes]], host: str) -> bool:

@@ -201,3 +201,29 @@ def odds(probability: float) -> str:
     whole = round(times)
     is_meant = whole < 10**16 and 1.0 / whole >= probability and abs(times / whole - 1.0) < 1e-9
     return f"1 in {whole:,}" if is_meant else above(probability)
+
+
+def claims(design: Design, setting: PageSetting, gaussian_sigma: float | None) -> dict[str, str]:
+    """What each picture says, in one sentence."""
+    sigma, epsilon = above(design.sigma, 3), above(design.epsilon, 3)
+    rivals = {name: loss for name, loss in design.rivals.items() if math.isfinite(loss)}
+    gaussians = {name: rivals[name] for name in rivals if name.endswith("aussian")}
+    others = {name: rivals[name] for name in rivals if name not in gaussians}
+    beside = "".join(f", Gaussian noise ε = {above(loss, 3)}" for loss in [*gaussians.values()][:1])
+    best = sorted(others, key=others.__getitem__)[:1]
+    known = "".join(f", the best known law ({name}) ε = {above(others[name], 3)}" for name in best)
+    needed = ""
+    if gaussian_sigma is not None:
+        needed = f"; Gaussian noise would need σ = {above(gaussian_sigma, 3)}"
+    return {
+        "law": f"The noise for ε = {epsilon} has σ = {sigma}{needed}.",
+        "curve": f"At δ = {odds(design.delta)} this design has ε = {epsilon}{beside}.",
+        "numbers": f"At σ = {sigma}, {_costs(setting)} ε = {epsilon}; each further one adds to it.",
+        "rivals": f"At σ = {sigma} this design has ε = {epsilon}{beside}{known}.",
+    }
+
+
+def _costs(setting: PageSetting) -> str:
+    if setting.answers == 1:
+        return "one answer costs"
+    return f"{setting.answers:,} answers, {'together' if setting.together else 'one by one'}, cost"

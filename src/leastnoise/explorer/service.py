@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from leastnoise.errors import LeastNoiseError
-from leastnoise.explorer import tasks
+from leastnoise.explorer import planning, tasks
 from leastnoise.explorer.setting import InvalidSettingError, OutOfReachError, PageSetting
 from leastnoise.explorer.workers import BusyError, TooLongError, Workers
 
@@ -19,7 +19,9 @@ _MOST_BYTES = 64 << 20
 _DESIGN = "design"
 _FIRST, _SECOND, _LAST = 0, 1, 2  # who goes first in the queue: quick answers before slow ones
 FIRST_SETTING = PageSetting(1.0, None, 1e-6, 10, True, 1.0, "integer")  # what the page opens with
+PLAN_SECONDS = 45.0  # that the noise of a plan may take
 Studied = tuple[bytes, tasks.Study]
+Key = tuple[str, PageSetting | str]  # the kind of a question, and what is asked about
 
 
 class Service:
@@ -29,10 +31,10 @@ class Service:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._kept: OrderedDict[tuple[str, PageSetting], tuple[int, Any]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[int, Any]] = OrderedDict()
         self._bytes = 0
-        self._running: dict[tuple[str, PageSetting], asyncio.Task[Any]] = {}
-        self._waiters: Counter[tuple[str, PageSetting]] = Counter()
+        self._running: dict[Key, asyncio.Task[Any]] = {}
+        self._waiters: Counter[Key] = Counter()
 
     async def known(self, setting: PageSetting) -> bytes:
         async def make() -> bytes:
@@ -64,6 +66,9 @@ class Service:
     async def numbers(self, setting: PageSetting) -> bytes:
         return await self._after("numbers", setting, tasks.numbers, _LAST)
 
+    async def game(self, setting: PageSetting) -> bytes:
+        return await self._after("game", setting, tasks.game, _SECOND)
+
     async def artefact(self, setting: PageSetting) -> bytes:
         async def make() -> bytes:
             _, study = await self._study(setting)
@@ -71,6 +76,35 @@ class Service:
             return text.encode("utf-8")
 
         found: bytes = await self._once("artefact", setting, make)
+        return found
+
+    async def plan_kinds(self, question: str = "") -> bytes:
+        """What the form of a plan offers."""
+        return await self._posted("plan kinds", planning.plan_kinds, "", _FIRST)
+
+    async def plan_first(self, question: str) -> bytes:
+        return await self._posted("plan first", planning.plan_first, question, _FIRST)
+
+    async def plan_design(self, question: str) -> bytes:
+        return await self._posted("plan", planning.plan_design, question, _SECOND)
+
+    async def plan_variant(self, question: str) -> bytes:
+        return await self._posted("plan variant", planning.plan_variant, question, _LAST)
+
+    async def _posted(
+        self, kind: str, function: Callable[..., dict[str, Any]], question: str, priority: int
+    ) -> bytes:
+        """The answer to a question that is a text. A plan may take longer than a law: it has many
+        answers, and several ways to draw their noise are compared."""
+
+        async def make() -> bytes:
+            arguments = (question,) if question else ()
+            told = await self._workers.run(
+                function, *arguments, priority=priority, seconds=PLAN_SECONDS
+            )
+            return _json(told)
+
+        found: bytes = await self._once(kind, question, make)
         return found
 
     async def _study(self, setting: PageSetting) -> Studied:
@@ -123,7 +157,7 @@ class Service:
         return found
 
     async def _once(
-        self, kind: str, setting: PageSetting, make: Callable[[], Awaitable[Any]]
+        self, kind: str, setting: PageSetting | str, make: Callable[[], Awaitable[Any]]
     ) -> Any:
         """What is kept, or one computation that all who ask share; it is ended when the last of
         them has gone."""
@@ -149,7 +183,7 @@ class Service:
                     self._running.pop(key, None)
                     task.cancel()
 
-    async def _made(self, key: tuple[str, PageSetting], make: Callable[[], Awaitable[Any]]) -> Any:
+    async def _made(self, key: Key, make: Callable[[], Awaitable[Any]]) -> Any:
         try:
             value = await make()
             self._keep(key, value)
@@ -166,7 +200,7 @@ class Service:
             if self._running.get(key) is asyncio.current_task():
                 del self._running[key]
 
-    def _keep(self, key: tuple[str, PageSetting], value: Any) -> None:
+    def _keep(self, key: Key, value: Any) -> None:
         size = 1000 + len(pickle.dumps(value))  # roughly: what it takes between two processes
         self._bytes += size - self._kept.pop(key, (0, None))[0]
         self._kept[key] = (size, value)

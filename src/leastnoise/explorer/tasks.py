@@ -23,6 +23,7 @@ from leastnoise.designer.result import OPTIMISED_PRODUCT, Design, FoundLaw, arte
 from leastnoise.designer.rivals import known_laws, rivals
 from leastnoise.errors import AccountingError, DesignError, InvalidParameterError, LeastNoiseError
 from leastnoise.explorer import snippets
+from leastnoise.explorer.game import attack
 from leastnoise.explorer.kept import kept_beside
 from leastnoise.explorer.known_laws import (
     JOINT,
@@ -37,6 +38,7 @@ from leastnoise.explorer.picture_numbers import OURS, chances, digits_up, one_a_
 from leastnoise.explorer.privacy_curve import upper_line
 from leastnoise.explorer.sentences import (
     accuracy_sentence,
+    claims,
     guarantee_sentences,
     moves,
     worst_shift,
@@ -53,6 +55,8 @@ _CURVE_ROWS = 17  # of the privacy curve's table
 _CURVE_DEPTH = 1000.0  # the privacy curve is drawn from 1 down to δ divided by this
 _LEAST_END = 0.01  # ε up to which it is drawn where the guarantee has ε = 0
 _MOST_NOISE = 20.0  # of the design's, up to which the Gaussian law is looked for
+_DESIGNED_NUMBERS = (1, 2, 5, 12, 20)  # of answers, at which a joint design takes a moment
+_FINE_ENOUGH = 2.0  # of the sensitivity of whole numbers: with more a design takes longer
 _NUMBERS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 100, 150, 200, 300, 500, 1000)
 
 
@@ -223,6 +227,7 @@ def _answer(study: Study, gaussian_sigma: float | None) -> tuple[dict[str, Any],
         "law": chances(best.noise, [(OURS, best.noise)]),
         "accuracy": accuracy_sentence(best, gaussian_sigma, _correlated_gaussian(setting, best)),
         "sentences": guarantee_sentences(best, certainty),
+        "claims": claims(best, setting, gaussian_sigma),
         "python": snippets.python_snippet(best, setting),
         "command": snippets.command(setting),
         "plan": snippets.plan(best, setting),
@@ -299,11 +304,22 @@ def numbers(study: Study) -> dict[str, Any]:
     # one answer moves up or down, whatever the others do
     alone = [(name, noise, 1) for name, noise in laws if noise.dimension == 1]
     series = one_a_law(alone, repeated)
-    if setting.together and not study.is_known:
-        joint = digits_up([_joint_epsilon(study, n) for n in counts])
-        series.append({"name": "best known joint law", "y": joint})
+    if setting.together:
+        series = _with_joint(study, counts, series)
     here = {"answers": setting.answers, "epsilon": finite_or_none(best.epsilon)}
     return {"setting": setting.fields(), "answers": counts, "series": series, "here": here}
+
+
+def _with_joint(
+    study: Study, counts: list[int], alone: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Our design and the best known joint law, each made for n answers at once."""
+    ours = digits_up([_our_epsilon(study, n) for n in counts])
+    found = [{"name": OURS, "y": ours}, *(one for one in alone if one["name"] != OURS)]
+    if not study.is_known:
+        joint = digits_up([_joint_epsilon(study, n) for n in counts])
+        found.append({"name": "best known joint law", "y": joint})
+    return found
 
 
 def kept(study: Study) -> dict[str, Any]:
@@ -311,6 +327,11 @@ def kept(study: Study) -> dict[str, Any]:
     and Gaussian noise."""
     setting = study.setting
     return {"setting": setting.fields(), **kept_beside(setting, study.design, study.is_known)}
+
+
+def game(study: Study) -> dict[str, Any]:
+    """What the guarantee means, played: two laws to tell apart, and how well anybody can."""
+    return {"setting": study.setting.fields(), **attack(study.setting, study.design)}
 
 
 def artefact(study: Study) -> str:
@@ -336,6 +357,22 @@ def _rivals_at_sigma(setting: PageSetting, sigma: float) -> list[FoundLaw]:
         changes=setting.space if setting.together else None,
     )
     return rivals(request, sigma)
+
+
+def _our_epsilon(study: Study, n: int) -> float:
+    """ε of the design for n answers at once at the same standard deviation; +inf where it was not
+    looked for, since it takes long."""
+    best, setting = study.design, study.setting
+    if n == setting.answers:
+        return best.epsilon
+    is_slow = setting.domain == "integer" and setting.sensitivity > _FINE_ENOUGH
+    if n not in _DESIGNED_NUMBERS or is_slow or setting.space != BOX or study.is_known:
+        return math.inf
+    asked = replace(setting, answers=n, epsilon=None, sigma=best.sigma, advantage=None)
+    try:
+        return design(**asked.request()).epsilon
+    except LeastNoiseError:
+        return math.inf
 
 
 def _joint_epsilon(study: Study, n: int) -> float:

@@ -107,20 +107,27 @@ class Workers:
     def has_idle(self) -> bool:
         return bool(self._idle)
 
-    async def run(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Any:
+    async def run(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        priority: int = 0,
+        seconds: float | None = None,
+    ) -> Any:
         """The function's value, or the error it raised; BusyError and TooLongError if it could not
-        be had."""
+        be had. `seconds`: its time in the worker, where that is not the usual one."""
+        allowed = self.seconds if seconds is None else max(seconds, self.seconds)
         worker = await self._free(priority)
         loop = asyncio.get_running_loop()
         answer = loop.run_in_executor(self._threads, worker.ask, function, arguments)
         try:
-            ok, value = await asyncio.wait_for(asyncio.shield(answer), self.seconds)
+            ok, value = await asyncio.wait_for(asyncio.shield(answer), allowed)
         except BaseException as failure:
             # its EOFError is expected
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._replace(worker)
             if isinstance(failure, TimeoutError):
-                raise TooLongError(self.seconds) from None
+                raise TooLongError(allowed) from None
             if isinstance(failure, (EOFError, OSError)):
                 raise FailedError from None
             raise

@@ -89,3 +89,12 @@ def tail_weights(
             "tail_ratio", ratio, f"to start where the shells' masses fall, not at shell {last}"
         )
     return np.asarray(np.exp(exponent), dtype=np.float64)
+
+
+def falls(masses: Floats, log_counts: Floats) -> Floats:
+    """log(h_t − h_{t+1}) of a law with these masses; −inf where h would rise, at inner shells too
+    light to be stored."""
+    with np.errstate(divide="ignore"):
+        log_h = np.append(np.log(masses) - log_counts, -np.inf)
+        fall = np.where(np.isfinite(log_h[:-1]), log_h[1:] - np.maximum(log_h[:-1], -1e300), 0.0)
+        return np.asarray(log_h[:-1] + np.log(-np.expm1(np.minimum(fall, 0.0))))

@@ -182,15 +182,43 @@ class Noise(ABC):
         Raises:
             InvalidParameterError: There are not as many coefficients as answers.
         """
-        each = real_array("coefficients", coefficients)
-        if each.shape != (self.dimension,):
-            raise InvalidParameterError(
-                "coefficients", coefficients, f"to be {self.dimension} numbers, one for each answer"
-            )
+        each = coefficients_of(self, coefficients)
         if self.ties is not None:
             return float(each @ self.covariance @ each)
         apart, together = float(np.sum(each**2)), float(np.sum(each)) ** 2
         return self.variance * ((1.0 - self.correlation) * apart + self.correlation * together)
+
+    def as_one_answer(self, coefficients: ArrayLike) -> tuple[Noise, float] | None:
+        """A linear combination of the noise on the answers of one draw as the noise on one answer
+        of a law, times a length: of one answer, or of noise that is the same in every direction.
+
+        Args:
+            coefficients: One number for each answer.
+
+        Returns:
+            The law and the length; None where the combination has a law of another shape.
+        """
+        each = coefficients_of(self, coefficients)
+        moved = np.flatnonzero(each)
+        if moved.size != 1:
+            return None
+        return self.of_answer(int(moved[0])), abs(float(each[moved[0]]))
+
+    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
+        """E cos(t·Σ c_i·noise_i): the characteristic function of a linear combination of the noise
+        on the answers of one draw, which is its law.
+
+        Args:
+            coefficients: c_i, one number for each answer.
+            t: Places, per unit of the answer.
+
+        Returns:
+            A number in [−1, 1] for each of `t`, to 1e-9.
+
+        Raises:
+            UnsupportedError: It is not known here, or would take too long.
+        """
+        raise UnsupportedError(f"{type(self).__name__} says nothing here of several answers.")
 
     @abstractmethod
     def pmf(self, k: ArrayLike) -> Floats:
@@ -596,6 +624,16 @@ def without_lattice(noise: Noise) -> UnsupportedError:
         "use its lattice form, generalized_gaussian(sigma, 2.0) or generalized_gaussian(sigma, "
         "1.0)."
     )
+
+
+def coefficients_of(law: Noise, coefficients: ArrayLike) -> Floats:
+    """One number for each answer of a draw."""
+    each = real_array("coefficients", coefficients)
+    if each.shape != (law.dimension,):
+        raise InvalidParameterError(
+            "coefficients", coefficients, f"to be {law.dimension} numbers, one for each answer"
+        )
+    return each
 
 
 def probabilities(name: str, u: ArrayLike) -> Floats:

@@ -44,7 +44,13 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
+from leastnoise.laws.base import (
+    Domain,
+    Noise,
+    answers_of_a_draw,
+    coefficients_of,
+    probabilities,
+)
 from leastnoise.laws.whole import check_joint
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.bent_sphere import bent_sphere_loss
@@ -100,6 +106,10 @@ class BentSphereNoise(Noise):
     def variance(self) -> float:
         """E‖Z‖²/d."""
         return self.scale**2 * unit_variance(self.dimension, self.freedom)
+
+    def as_one_answer(self, coefficients: ArrayLike) -> tuple[Noise, float] | None:
+        """It is the same in every direction."""
+        return self, float(np.linalg.norm(coefficients_of(self, coefficients)))
 
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError(

@@ -44,6 +44,7 @@ from leastnoise.errors import (
     one_of,
     positive,
     positive_integer,
+    real_array,
     real_number,
 )
 from leastnoise.files.reading import number, only_fields
@@ -52,7 +53,14 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import RoundedChanges, rounded_changes, rounded_ranges
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
+from leastnoise.laws import rounded_normals
+from leastnoise.laws.base import (
+    Domain,
+    Noise,
+    answers_of_a_draw,
+    coefficients_of,
+    probabilities,
+)
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.sphere import BallNoise, sphere
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
@@ -191,6 +199,30 @@ class CorrelatedNoise(Noise):
         if self.core == "sphere":
             return BallNoise(wide, self.dimension, self.step, self.domain)
         return GaussianNoise(wide) if self.domain == "real" else RoundedNormal(wide)
+
+    def as_one_answer(self, coefficients: ArrayLike) -> tuple[Noise, float] | None:
+        """c·MZ = (Mᵀc)·Z, and Z is the same in every direction before it is rounded."""
+        if self.domain == "integer":
+            return super().as_one_answer(coefficients)
+        c = coefficients_of(self, coefficients)
+        shares = np.ones(c.size) if self.shares is None else np.array(self.shares)
+        squared = float(c @ c) + float(self.shared) * float(shares @ c) ** 2
+        return self._marginal(0.0, 1.0), math.sqrt(squared)
+
+    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
+        """MZ has the law of s·(G_i + √a·g_i·G_0), whose covariance is s²(I + a·ggᵀ)."""
+        c, places = coefficients_of(self, coefficients), real_array("t", t)
+        if self.domain == "real":
+            raise UnsupportedError("A form in noise of the real line is one answer of a law.")
+        if self.core == "sphere":
+            scales, weights = rounded_normals.chi_scales(self.dimension + 1)
+        else:
+            scales, weights = np.ones(1), np.ones(1)
+        widths = np.array([self._width(i) for i in range(self.dimension)])
+        shares = np.ones(c.size) if self.shares is None else np.array(self.shares)
+        ties = math.sqrt(self.shared) * shares
+        form = self.scale * scales, weights, c, widths, ties, places.ravel()
+        return rounded_normals.characteristic(*form).reshape(places.shape)
 
     @property
     def variance(self) -> float:

@@ -21,13 +21,15 @@ from leastnoise.errors import (
     numbers,
     open_unit,
     positive_integer,
+    real_array,
 )
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice import shells
 from leastnoise.lattice.radial import NORMALISED, Radial, checked_masses, tail_sum
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import PLACES, exact_step, public_pitch, shift_in_steps
-from leastnoise.laws.base import Domain, answers_of_a_draw
+from leastnoise.lattice.waves import held, mixed_sincs, mixed_waves
+from leastnoise.laws.base import Domain, answers_of_a_draw, coefficients_of
 from leastnoise.laws.by_shells import ShellNoise, check_digits
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.distance import loss_at
@@ -173,6 +175,28 @@ class LatticeNoise(ShellNoise):
         )
         each = cost.per_shell(int(radii[-1]), self.dimension, self.step, self.domain)
         return total + float(self.shell_masses[-1]) * float(weights @ each[self.last + 1 :])
+
+    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
+        c, places = coefficients_of(self, coefficients), real_array("t", t).ravel()
+        weights, k = self.cubes
+        if self.domain == "integer":
+            weights, k = held(weights, k, whole=True)
+            found = mixed_waves(weights, 2.0 * k + 1.0, c, places)
+        else:
+            weights, k = held(weights, k + 0.5)
+            found = mixed_sincs(weights, self.step * k, c, places)
+        return found.reshape(np.shape(t))
+
+    @cached_property
+    def cubes(self) -> tuple[Floats, Floats]:
+        """W_k = (h_k − h_{k+1})(2k + 1)^d and k of the cubes of half-width (k + ½)·step that the
+        law is a mixture of."""
+        k = np.arange(self.coordinate_reach + 1)
+        log_size = self.dimension * np.log(2.0 * k + 1.0)
+        log_h = self.log_pmf(np.arange(k.size + 1))
+        weights = np.exp(log_h[:-1] + log_size) - np.exp(log_h[1:] + log_size)
+        is_held = weights != 0.0
+        return weights[is_held], k[is_held].astype(np.float64)
 
     def _tail_of_squares(self) -> float:
         """Σ_{k>N} r^(k−N) A_k/Δ² in closed form (Prop. 3.5), terms of one sign; twice

@@ -32,7 +32,6 @@ number that is wider is a narrower one stretched, and the other is symmetric and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +45,7 @@ from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.errors import InvalidParameterError, UnsupportedError, real_array, real_number
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice.shells import Floats
-from leastnoise.laws.base import Domain, Noise, probabilities
+from leastnoise.laws.base import Domain, Noise, coefficients_of, probabilities
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.sampling.lattice import TIE_PARTS, LiftedSampler
@@ -189,15 +188,14 @@ class LiftedNoise(Noise):
     @cached_property
     def _cubes(self) -> tuple[Floats, Floats]:
         """W_k and R_k of the cubes that the law is a mixture of."""
-        base = self.base
-        k = np.arange(base.coordinate_reach + 1)
-        log_size = base.dimension * np.log(2.0 * k + 1.0)
-        log_h = base.log_pmf(np.arange(k.size + 1))
-        weights = np.exp(log_h[:-1] + log_size) - np.exp(log_h[1:] + log_size)
-        if base.tail_ratio is None:
-            weights[-1] = math.exp(log_h[k.size - 1] + log_size[-1])
-        held = weights != 0.0
-        return weights[held], ((k + 0.5) * base.step)[held]
+        weights, k = self.base.cubes
+        return weights, (k + 0.5) * self.base.step
+
+    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
+        """Σ c_i(X_i + τ_i·X_0)/2 is a combination of all X, with Σ c_i·τ_i/2 of X_0."""
+        c = coefficients_of(self, coefficients)
+        common = float(np.sum(c * (1.0 if self.ties is None else np.array(self.ties))))
+        return self.base.characteristic(0.5 * np.append(c, common), t)
 
     def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
         u = probabilities("u", u)

@@ -38,7 +38,6 @@ from leastnoise.errors import (
 from leastnoise.files.reading import number, only_fields
 from leastnoise.lattice import shells
 from leastnoise.lattice.bodies.base import Body
-from leastnoise.lattice.bodies.capped import falls
 from leastnoise.lattice.bodies.combination import (
     ROUNDING,
     sizes_of_combination,
@@ -50,6 +49,7 @@ from leastnoise.lattice.bodies.touched import TouchedBody
 from leastnoise.lattice.radial import NORMALISED, checked_masses
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import exact_step, public_pitch, shift_in_steps
+from leastnoise.lattice.waves import of_bins, without_end
 from leastnoise.laws.base import Domain
 from leastnoise.laws.by_shells import ShellNoise, check_digits
 from leastnoise.losses.base import Loss, unproven_below
@@ -214,6 +214,14 @@ class NormNoise(ShellNoise):
         together = math.fsum((masses * self.body.products(masses.size - 1)).tolist())
         return together * self.step**2 / self.variance
 
+    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
+        c, places = self._coefficients(coefficients) * self.step, real_array("t", t).ravel()
+        masses = without_end(self._listed)
+        found = self.body.characteristic(masses, c, places)
+        if self.domain == "real":
+            found = found * of_bins(1.0, c, places)
+        return found.reshape(np.shape(t))
+
     def interval_of(self, coefficients: ArrayLike, confidence: float) -> float:
         """Half-width w with P(|Σ c_i·noise_i| ≤ w) ≥ confidence, on the safe side.
 
@@ -256,7 +264,7 @@ class NormNoise(ShellNoise):
         if whole is None or miss < 1e3 * ROUNDING:
             return None
         masses = self._listed
-        log_falls = falls(masses, self.log_shell_counts(np.arange(masses.size)))
+        log_falls = shells.falls(masses, self.log_shell_counts(np.arange(masses.size)))
         sizes = sizes_of_combination(log_falls, whole[0])
         if sizes is None:
             return None

@@ -26,6 +26,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise.changes import BOX, Changes
@@ -35,7 +36,7 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws.base import Domain, Noise, answers_of_a_draw
+from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, coefficients_of
 from leastnoise.laws.sphere import BallNoise
 from leastnoise.laws.whole import check_joint
 from leastnoise.losses.base import Loss, unproven_below
@@ -87,6 +88,10 @@ class PartOfSphereNoise(Noise):
     @property
     def variance(self) -> float:
         return self.whole.variance
+
+    def as_one_answer(self, coefficients: ArrayLike) -> tuple[Noise, float] | None:
+        """It is the same in every direction."""
+        return self, float(np.linalg.norm(coefficients_of(self, coefficients)))
 
     def pmf(self, k: ArrayLike) -> Floats:
         return self.whole.pmf(k)

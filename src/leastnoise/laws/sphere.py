@@ -63,7 +63,14 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
+from leastnoise.laws import rounded_normals
+from leastnoise.laws.base import (
+    Domain,
+    Noise,
+    answers_of_a_draw,
+    coefficients_of,
+    probabilities,
+)
 from leastnoise.laws.variance_gamma import log_bessels, log_gamma_ratio, log_tail, place_of_tail
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
@@ -112,6 +119,22 @@ class BallNoise(Noise):
         if self.domain == "integer":
             return _whole_variance(self.dimension, self.scale)
         return (self.dimension + 1.0) * self.scale**2
+
+    def as_one_answer(self, coefficients: ArrayLike) -> tuple[Noise, float] | None:
+        """It is the same in every direction before it is rounded."""
+        if self.domain == "integer":
+            return super().as_one_answer(coefficients)
+        return self, float(np.linalg.norm(coefficients_of(self, coefficients)))
+
+    def characteristic(self, coefficients: ArrayLike, t: ArrayLike) -> Floats:
+        c, places = coefficients_of(self, coefficients), real_array("t", t)
+        if self.domain == "real":
+            square = (self.scale * float(np.linalg.norm(c)) * places) ** 2
+            return np.asarray((1.0 + square) ** (-0.5 * (self.dimension + 1.0)))
+        scales, weights = rounded_normals.chi_scales(self.dimension + 1)
+        alike, none = np.ones(c.size), np.zeros(c.size)
+        form = self.scale * scales, weights, c, alike, none, places.ravel()
+        return rounded_normals.characteristic(*form).reshape(places.shape)
 
     def pmf(self, k: ArrayLike) -> Floats:
         raise UnsupportedError(

@@ -5,6 +5,9 @@ import { element, power, short, svg } from "./format.js";
 const HEIGHT = 300;
 const LETTER = 7; // pixels of a letter of a label, at most
 const GAP = 16; // pixels between two labels
+const ALIKE = 1.2; // pixels: lines closer than this everywhere are one line
+const ROOM = 28; // pixels between a label and the lines of others that are enough
+const MOST_DIRECT = 4; // lines that have their names beside them; more have them in a column
 
 /** Round steps for an axis from `low` to `high`. */
 function ticks(low, high, wanted) {
@@ -100,6 +103,85 @@ function key(series, x, y) {
   ];
 }
 
+/** The height of a drawn line at `x`, in pixels; null beside it. */
+function heightAt(points, x) {
+  const next = points.findIndex(([a]) => a >= x);
+  if (next < 0 || (next === 0 && points[0][0] > x)) return null;
+  if (next === 0) return points[0][1];
+  const [[a, b], [c, d]] = [points[next - 1], points[next]];
+  return c === a ? d : b + ((d - b) * (x - a)) / (c - a);
+}
+
+/** Lines that lie on another are drawn once, with both names. */
+function distinct(lines) {
+  const found = [];
+  for (const line of lines) {
+    const twin = found.find((other) => isSame(other.points, line.points));
+    if (twin) twin.label = `${twin.label} = ${line.label.replace("Discrete ", "")}`;
+    else found.push(line);
+  }
+  return found;
+}
+
+function isSame(one, other) {
+  const ends = [one[0][0] - other[0][0], one.at(-1)[0] - other.at(-1)[0]];
+  if (ends.some((gap) => Math.abs(gap) > ALIKE)) return false;
+  const [from, to] = [Math.max(one[0][0], other[0][0]), Math.min(one.at(-1)[0], other.at(-1)[0])];
+  for (let k = 0; k <= 60; k += 1) {
+    const x = from + ((to - from) * k) / 60;
+    const [a, b] = [heightAt(one, x), heightAt(other, x)];
+    if (a === null || b === null || Math.abs(a - b) > ALIKE) return false;
+  }
+  return true;
+}
+
+/** How far a box is from a point; 0 inside. */
+function away(box, [x, y]) {
+  return Math.hypot(Math.max(box.left - x, 0, x - box.right), Math.max(box.top - y, 0, y - box.bottom));
+}
+
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
+/** Evenly spaced points of a line, its steep parts included. */
+function sampled(points) {
+  const found = [];
+  points.forEach(([x, y], index) => {
+    const [a, b] = points[Math.max(index - 1, 0)];
+    const pieces = Math.max(1, Math.ceil(Math.hypot(x - a, y - b) / 6));
+    for (let k = 1; k <= pieces; k += 1) found.push([a + ((x - a) * k) / pieces, b + ((y - b) * k) / pieces]);
+  });
+  return found;
+}
+
+/** A name beside each line, where it is nearest to its own line and far from all others; null where there is no room. */
+function directLabels(lines, frame, taken) {
+  const dense = lines.map(({ points }) => sampled(points));
+  const boxes = [...taken];
+  const places = lines.map((line, own) => {
+    const width = LETTER * line.label.length + 4;
+    let best = null;
+    const every = Math.max(1, Math.floor(dense[own].length / 60));
+    for (let index = 0; index < dense[own].length; index += every) {
+      const [x, y] = dense[own][index];
+      for (const [right, below] of [[1, 0], [0, 0], [1, 1], [0, 1]]) {
+        const left = right ? x + 5 : x - 5 - width;
+        const top = below ? y + 5 : y - 19;
+        const box = { left, right: left + width, top, bottom: top + 14 };
+        if (left < frame.left + 2 || box.right > frame.right - 2 || top < frame.top || box.bottom > frame.bottom - 2) continue;
+        if (boxes.some((other) => overlap(box, other))) continue;
+        const others = Math.min(ROOM, ...dense.filter((_, k) => k !== own).flat().map((point) => away(box, point)));
+        const itself = Math.min(...dense[own].map((point) => away(box, point)));
+        if (others < 1 || itself < 1) continue;
+        const score = others - 0.3 * itself - 0.004 * Math.abs(x - frame.left);
+        if (!best || score > best.score) best = { score, box };
+      }
+    }
+    if (best) boxes.push(best.box);
+    return best?.box ?? null;
+  });
+  return places;
+}
+
 /**
  * Lines: spec = {title, summary, x: {label, kind, low, high}, y: {same, text}, series: [{name, label, class, x, y}], rules, dots,
  * stepped, points, labelsOnTop, table}. With `x.digits` the pointer reads the lines at numbers of so many digits, else at the x of
@@ -112,11 +194,23 @@ export function lineChart(place, spec) {
     const top = 12;
     const bottom = 42;
     const y = scale(spec.y.kind, spec.y.low, spec.y.high, HEIGHT - bottom, top);
-    const heights = y.ticks(6).map((value) => [value, spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)]);
+    const heights = y.ticks(6).map((value) => [value, spec.y.tick ? spec.y.tick(value) : spec.y.kind === "log" && value < 0.1 ? power(value, 1) : short(value, 2)]);
     const left = 30 + LETTER * Math.max(4, ...heights.map(([, text]) => text.length)); // the axis has its name left of the numbers
-    // Labels stand at the ends of their lines; where there is no room, below the picture.
-    const right = narrow ? 10 : 30 + LETTER * Math.max(...spec.series.map((series) => series.label.length));
-    const legend = narrow ? rows(spec.series, width - 20) : [];
+    const linesWithin = (until) => {
+      const place = scale(spec.x.kind, spec.x.low, spec.x.high, left, until);
+      return distinct(
+        spec.series.map((series) => ({ series, label: series.label, points: visible(series, spec).map(([a, b]) => [place(a), y(b)]) })).filter(({ points }) => points.length),
+      );
+    };
+    // Few lines have their names beside them; of many they stand in a column at the ends, or where there is no room below.
+    const widest = linesWithin(width - 12);
+    const isDirect = widest.length <= MOST_DIRECT;
+    let [right, drawnLines] = [12, widest];
+    for (let pass = 0; pass < 3 && !isDirect && !narrow; pass += 1) { // in a narrower picture more lines coincide, and have longer names
+      right = Math.max(right, 30 + LETTER * Math.max(...drawnLines.map(({ label }) => label.length)));
+      drawnLines = linesWithin(width - right);
+    }
+    const legend = narrow && !isDirect ? rows(drawnLines.map(({ series, label }) => ({ ...series, label })), width - 20) : [];
     const height = HEIGHT + 18 * legend.length;
     const x = scale(spec.x.kind, spec.x.low, spec.x.high, left, width - right);
     const picture = frame(width, height, spec);
@@ -126,7 +220,7 @@ export function lineChart(place, spec) {
     }
     let beyond = -Infinity;
     for (const value of x.ticks(narrow ? 5 : 7)) {
-      const text = short(value, 2);
+      const text = spec.x.tick ? spec.x.tick(value) : short(value, 2);
       const half = text.length * 3.4 + 3;
       picture.append(svg("line", { class: "axis", x1: x(value), x2: x(value), y1: HEIGHT - bottom, y2: HEIGHT - bottom + 4 }));
       if (x(value) - half < beyond) continue;
@@ -136,44 +230,71 @@ export function lineChart(place, spec) {
     picture.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: HEIGHT - bottom, y2: HEIGHT - bottom }));
     picture.append(svg("text", { x: (left + width - right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, spec.x.label));
     picture.append(svg("text", { x: 13, y: (HEIGHT - bottom + top) / 2, "text-anchor": "middle", transform: `rotate(-90 13 ${(HEIGHT - bottom + top) / 2})` }, spec.y.label));
-    for (const rule of spec.rules ?? []) {
-      if (rule.y !== undefined && inside(rule.y, spec.y)) {
-        picture.append(svg("line", { class: "rule", x1: left, x2: width - right, y1: y(rule.y), y2: y(rule.y) }));
-        // On the side where no dot is.
-        const isRight = (spec.dots ?? []).some((dot) => x(dot.x) < (left + width - right) / 2);
-        picture.append(svg("text", { x: isRight ? width - right - 6 : left + 6, y: y(rule.y) - 5, "text-anchor": isRight ? "end" : "start" }, rule.label));
-      }
-      if (rule.x !== undefined && inside(rule.x, spec.x)) {
-        picture.append(svg("line", { class: "rule", x1: x(rule.x), x2: x(rule.x), y1: top, y2: HEIGHT - bottom }));
-      }
-    }
-    const labels = [];
+    const box = { left, right: width - right, top, bottom: HEIGHT - bottom };
+    const taken = [...rulesDrawn(picture, spec, x, y, box)];
     const lines = [];
-    for (const series of spec.series) {
-      const points = visible(series, spec).map(([a, b]) => [x(a), y(b)]);
-      if (!points.length) continue;
+    for (const { series, points } of drawnLines) {
       if (spec.points) lines.push(...points.map(([a, b]) => svg("circle", { class: `point ${series.class}`, cx: a.toFixed(2), cy: b.toFixed(2), r: 2.5 })));
       lines.push(svg("path", { class: `series ${series.class}`, d: path(points, spec.stepped) }));
-      labels.push({ series, y: spec.labelsOnTop ? top : points.at(-1)[1] });
     }
     picture.append(...lines.reverse()); // ours is the first series and lies on top
-    if (!narrow) {
+    taken.push(...dotsDrawn(picture, spec, x, y, box));
+    if (isDirect) {
+      directLabels(drawnLines, box, taken).forEach((label, index) => {
+        const { series, label: name } = drawnLines[index];
+        if (label) picture.append(svg("text", { class: `label mark ${series.class}`, x: label.left + 2, y: label.bottom - 3 }, name));
+      });
+    } else if (!narrow) {
+      const labels = drawnLines.map(({ series, label, points }) => ({ series: { ...series, label }, y: spec.labelsOnTop ? top : points.at(-1)[1] }));
       for (const label of spread(labels, top + 4, HEIGHT - bottom - 2)) picture.append(...key(label.series, width - right + 5, label.at));
     }
     legend.forEach((row, index) => {
       for (const { series, at } of row) picture.append(...key(series, 10 + at, HEIGHT + 8 + 18 * index));
     });
-    for (const dot of spec.dots ?? []) {
-      if (!inside(dot.x, spec.x) || !inside(dot.y, spec.y)) continue;
-      picture.append(svg("circle", { class: `dot ${dot.class}`, cx: x(dot.x), cy: y(dot.y), r: 6 }));
-      const isAbove = y(dot.y) > top + 8;
-      const hasRoom = x(dot.x) - 9 - LETTER * dot.label.length > left;
-      const place = { x: x(dot.x) + (hasRoom ? -9 : 9), y: y(dot.y) + (isAbove ? -9 : 18), "text-anchor": hasRoom ? "end" : "start" };
-      picture.append(svg("text", { class: `label mark ${dot.class}`, ...place }, dot.label));
-    }
-    pointed(place, picture, spec, x, { left, right: width - right, top, bottom: HEIGHT - bottom });
+    pointed(place, picture, spec, x, box);
     return picture;
   });
+}
+
+/** Where a text of this length stands, in pixels. */
+const textBox = (x, y, text, anchor) => {
+  const width = LETTER * text.length;
+  const left = anchor === "end" ? x - width : x;
+  return { left: left - 2, right: left + width + 2, top: y - 12, bottom: y + 5 };
+};
+
+/** Lines across the picture; gives the boxes of their names. */
+function rulesDrawn(picture, spec, x, y, box) {
+  const taken = [];
+  for (const rule of spec.rules ?? []) {
+    if (rule.y !== undefined && inside(rule.y, spec.y)) {
+      picture.append(svg("line", { class: "rule", x1: box.left, x2: box.right, y1: y(rule.y), y2: y(rule.y) }));
+      // On the side where no dot is.
+      const isRight = rule.isRight ?? (spec.dots ?? []).some((dot) => x(dot.x) < (box.left + box.right) / 2);
+      const place = { x: isRight ? box.right - 6 : box.left + 6, y: y(rule.y) - 5, "text-anchor": isRight ? "end" : "start" };
+      picture.append(svg("text", place, rule.label));
+      taken.push(textBox(place.x, place.y, rule.label, place["text-anchor"]));
+    }
+    if (rule.x !== undefined && inside(rule.x, spec.x)) {
+      picture.append(svg("line", { class: "rule", x1: x(rule.x), x2: x(rule.x), y1: box.top, y2: box.bottom }));
+    }
+  }
+  return taken;
+}
+
+/** Marked points; gives the boxes of their names. */
+function dotsDrawn(picture, spec, x, y, box) {
+  const taken = [];
+  for (const dot of spec.dots ?? []) {
+    if (!inside(dot.x, spec.x) || !inside(dot.y, spec.y)) continue;
+    picture.append(svg("circle", { class: `dot ${dot.class}`, cx: x(dot.x), cy: y(dot.y), r: 6 }));
+    const isAbove = y(dot.y) > box.top + 8;
+    const hasRoom = x(dot.x) - 9 - LETTER * dot.label.length > box.left;
+    const place = { x: x(dot.x) + (hasRoom ? -9 : 9), y: y(dot.y) + (isAbove ? -9 : 18), "text-anchor": hasRoom ? "end" : "start" };
+    picture.append(svg("text", { class: `label mark ${dot.class}`, ...place }, dot.label));
+    taken.push(textBox(place.x, place.y, dot.label, place["text-anchor"]));
+  }
+  return taken;
 }
 
 /** Bars from 0: spec = {title, summary, x: {label}, bars: [{name, class, value, text}], table}. */

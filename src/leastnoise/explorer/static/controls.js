@@ -71,20 +71,28 @@ export class Controls {
 
   /** Everything from the state into the form. */
   show() {
-    for (const input of document.querySelectorAll("input[type=text]")) input.value = this.state[input.name];
+    for (const input of document.querySelectorAll("input[type=text]")) if (input.name in this.state) input.value = this.state[input.name];
     for (const input of document.querySelectorAll("input[type=radio]")) input.checked = input.value === this.state[input.name];
     this.arrange();
   }
 
   /** Which fields are seen, and where the sliders stand. */
   arrange() {
-    const field = (name) => this.form.querySelector(`[data-field=${name}]`);
-    for (const name of ["epsilon", "sigma"]) field(name).hidden = this.state.by !== name;
-    field("advantage").hidden = this.state.by !== "epsilon";
     const isLength = this.state.changes === "euclidean";
-    field("changes").hidden = !isBatch(this.state);
-    field("touched").hidden = !isBatch(this.state) || isLength;
-    field("length").hidden = !isBatch(this.state) || !isLength;
+    const isSeen = {
+      epsilon: this.state.by === "epsilon",
+      sigma: this.state.by === "sigma",
+      advantage: this.state.by === "epsilon",
+      changes: isBatch(this.state),
+      touched: isBatch(this.state) && !isLength,
+      length: isBatch(this.state) && isLength,
+    };
+    for (const [name, seen] of Object.entries(isSeen)) {
+      const field = this.form.querySelector(`[data-field=${name}]`);
+      if (field) field.hidden = !seen;
+    }
+    const more = document.getElementById("more-said");
+    if (more) more.textContent = `δ = ${this.state.delta}, sensitivity ${this.state.sensitivity}, ${this.state.domain === "integer" ? "whole" : "real"} numbers`;
     for (const slider of this.form.querySelectorAll("[data-slider]")) {
       const name = slider.dataset.slider;
       const values = grid(name, this.state);
@@ -114,7 +122,9 @@ export class Controls {
   showErrors(errors) {
     for (const name of FIELDS) {
       const place = document.getElementById(`${name}-error`);
+      if (!place) continue;
       const sentence = errors[name] ?? "";
+      if (sentence && place.closest("details")) place.closest("details").open = true;
       place.textContent = sentence;
       place.hidden = !sentence;
       const input = this.form.querySelector(`input[type=text][name=${name}]`);

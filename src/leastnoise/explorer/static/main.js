@@ -6,14 +6,15 @@ import { Controls } from "./controls.js";
 import { above, halfWidthText } from "./format.js";
 import { copy, picture, save } from "./downloads.js";
 import { pinned, query, readAddress, START, unpinned, writeAddress } from "./state.js";
-import { blank, isOneByOne, settled, showCompare, showCurve, showDesign, showExample, showKept, showKnown, showLaw, showNumbers } from "./views.js";
+import "./theme.js";
+import { blank, isOneByOne, settled, showCompare, showCurve, showDesign, showExample, showKept, showKnown, showLaw, showNumbers, showPicture } from "./views.js";
 
 const PAUSE = 140; // milliseconds after the last move before anything is asked
 const HEAD_START = 40; // a kept design answers within this time, and the known laws need not be asked for
 
 const at = (id) => document.getElementById(id);
 const state = readAddress();
-const shown = { query: null, answer: null, laws: null, pins: { A: null, B: null } };
+const shown = { query: null, answer: null, laws: null, curve: null, numbers: null, pins: { A: null, B: null } };
 let asked = null; // the query that is being answered, or was
 let question = new AbortController();
 let ahead = null;
@@ -23,14 +24,22 @@ let timer = 0;
 const current = () => (shown.query === query(state) ? shown.answer : null);
 
 const controls = new Controls(at("controls"), state, (quick) => {
-  writeAddress(state);
-  if (query(state) !== asked) {
-    changed(quick ? 0 : PAUSE);
-    return;
-  }
-  showExample(state, current()); // the example or the scale alone
-  if (current()) showLaw(state, current(), shown.laws, shown.pins);
+  const isOther = query(state) !== asked;
+  writeAddress(state, isOther && timer === 0); // one move is one step back, however long the slider was dragged
+  if (isOther) changed(quick ? 0 : PAUSE);
+  else restyled();
 });
+
+/** The example, the scale, the picture or its laws alone. */
+function restyled() {
+  const answer = current();
+  showExample(state, answer);
+  showPicture(state);
+  if (!answer) return;
+  showLaw(state, answer, shown.laws, shown.pins);
+  if (shown.curve) showCurve(state, answer, shown.curve);
+  if (shown.numbers) showNumbers(state, answer, shown.numbers);
+}
 
 /** The controls show another setting: what is on the page is not known to hold for it, and what is being asked is not wanted. */
 function changed(milliseconds) {
@@ -43,7 +52,7 @@ function changed(milliseconds) {
 
 function forget() {
   asked = null;
-  Object.assign(shown, { query: null, answer: null, laws: null });
+  Object.assign(shown, { query: null, answer: null, laws: null, curve: null, numbers: null });
   blank(state);
   give(null);
   notice("");
@@ -157,8 +166,8 @@ async function answered(wanted, signal) {
       showKept(answer, found);
       for (const button of document.querySelectorAll("#kept button")) button.disabled = !found.python;
     }),
-    later("curve", (found) => showCurve(answer, found)),
-    later("numbers", (found) => showNumbers(answer, found)),
+    later("curve", (found) => showCurve(state, answer, (shown.curve = found))),
+    later("numbers", (found) => showNumbers(state, answer, (shown.numbers = found))),
     comparePins(signal),
   ]);
   if (!isWanted()) return;
@@ -225,7 +234,8 @@ for (const name of ["A", "B"]) at(`pin-${name.toLowerCase()}`).addEventListener(
 at("controls").addEventListener("reset", (event) => {
   event.preventDefault();
   Object.assign(state, START);
-  writeAddress(state);
+  writeAddress(state, true);
+  showPicture(state);
   controls.show();
   changed(0);
 });
@@ -241,6 +251,7 @@ addEventListener("hashchange", () => {
   controls.show();
   if (query(state) !== asked) changed(0);
   else comparePins(question.signal).catch(() => {});
+  restyled();
 });
 addEventListener("pageshow", () => controls.show());
 
@@ -286,22 +297,6 @@ at("save-svg").addEventListener("click", () => {
   if (current() && drawing) save("noise.svg", picture(drawing, "The noise on one answer"), "image/svg+xml");
 });
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : dark.matches;
-}
-function showTheme() {
-  at("theme").setAttribute("aria-pressed", String(isDark()));
-}
-at("theme").addEventListener("click", () => {
-  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-  localStorage.setItem("leastnoise-theme", document.documentElement.dataset.theme);
-  showTheme();
-});
-dark.addEventListener("change", showTheme);
-const kept = localStorage.getItem("leastnoise-theme");
-if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
-showTheme();
-
+showPicture(state);
+at("more").open = matchMedia("(min-width: 960px)").matches;
 changed(0);

@@ -47,6 +47,32 @@ export async function ask(kind, query, signal, told, form = "json") {
   }
 }
 
+/** The answer of `api/<kind>` to a question that is a table of its own, such as a plan. */
+export async function post(kind, asked, signal, told) {
+  const body = JSON.stringify(asked);
+  for (;;) {
+    let response;
+    let text;
+    try {
+      response = await fetch(`api/${kind}`, { method: "POST", headers: { "content-type": "application/json" }, body, signal, cache: "no-store" });
+      text = await response.text();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      told("The server does not answer. Start it again with “leastnoise serve”; this page goes on by itself.");
+      await pause(AGAIN, signal);
+      continue;
+    }
+    if (response.status === 503) {
+      told("The server is busy. Trying again …");
+      await pause(1000 * Number(response.headers.get("retry-after") ?? 1), signal);
+      continue;
+    }
+    const answer = parsed(text);
+    if (!response.ok) throw new Failed(answer.error ?? `The server answered with the code ${response.status}.`);
+    return answer;
+  }
+}
+
 function parsed(text) {
   try {
     return JSON.parse(text);

@@ -4,8 +4,9 @@ export const FIELDS = ["by", "epsilon", "sigma", "delta", "answers", "asked", "s
 export const START = {
   by: "epsilon", epsilon: "1", sigma: "8", delta: "1e-6", answers: "10", asked: "together", sensitivity: "1", domain: "integer", changes: "box",
   touched: "", length: "1", advantage: "",
-  value: "1204", unit: "patients", scale: "linear", a: "", b: "",
+  value: "1204", unit: "patients", scale: "linear", chart: "law", laws: "few", a: "", b: "",
 };
+const OTHERS = { prior: "0.5", seed: "" }; // of the attacker's view alone
 const LONGEST = 120;
 
 export function readAddress() {
@@ -17,13 +18,16 @@ export function readAddress() {
   return state;
 }
 
-export function writeAddress(state) {
+/** `isNew`: Back comes back to what the address says now. */
+export function writeAddress(state, isNew = false) {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
-    if (value !== START[name]) given.set(name, value);
+    if (value !== (START[name] ?? OTHERS[name])) given.set(name, value);
   }
   const hash = given.toString();
-  history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
+  const address = hash ? `#${hash}` : location.pathname;
+  if (isNew) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
 }
 
 /** Whether several answers are asked together: only then does it matter which way one person moves them. */

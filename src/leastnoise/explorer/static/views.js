@@ -5,6 +5,7 @@ import { above, below, element, halfWidthText, lawClass, short, svg, uncertain }
 
 const UNKNOWN = "not known";
 const KEPT = ["kept-gain", "kept-limits", "code-kept-python", "code-kept-command"];
+const CLAIMS = ["law-claim", "curve-claim", "numbers-claim", "rivals-claim"];
 const at = (id) => document.getElementById(id);
 
 /** Whether one draw could be kept for all answers. */
@@ -45,13 +46,29 @@ export function showExample(state, answer) {
   at("mini-epsilon").textContent = `ε = ${above(answer.epsilon)}`;
 }
 
+/** One picture at a time; the others are drawn when they are looked at. */
+export function showPicture(state) {
+  for (const part of document.querySelectorAll("[data-chart]")) part.hidden = part.dataset.chart !== state.chart;
+  at("which-scale").hidden = state.chart !== "law";
+  at("which-laws").hidden = state.chart === "rivals";
+}
+
+/** Ours, Gaussian noise and the best of the others, unless all are wanted. */
+function chosen(state, answer, series) {
+  if (state.laws === "all") return series;
+  const others = answer.rivals.filter(({ name, epsilon }) => epsilon !== null && !/gaussian$/i.test(name) && series.some((one) => one.name === name));
+  const best = others.sort((one, other) => one.epsilon - other.epsilon)[0]?.name;
+  const isMain = ({ name }) => ["this design", "Gaussian", "discrete Gaussian", "best known joint law", best].includes(name) || name.startsWith("setting ");
+  return series.filter(isMain);
+}
+
 /** Nothing is known for this setting yet: no number, sentence, picture or code of another one stays. The cards keep their height. */
 export function blank(state) {
   for (const card of document.querySelectorAll("#results > .card")) card.style.minHeight = `${card.offsetHeight}px`;
   at("results").classList.add("is-preview");
   showExample(state, null);
   at("figure-width").textContent = "± …";
-  for (const name of ["accuracy", "mini-value", "mini-epsilon", "code-python", "code-command", "code-plan", ...KEPT]) at(name).textContent = "";
+  for (const name of [...CLAIMS, "accuracy", "mini-value", "mini-epsilon", "code-python", "code-command", "code-plan", ...KEPT]) at(name).textContent = "";
   for (const name of ["epsilon", "sigma", "ratio", "guess"]) at(`tile-${name}`).textContent = "…";
   at("tile-guesses").textContent = "";
   for (const name of ["bars", "sentences", "proof"]) at(name).replaceChildren();
@@ -72,12 +89,17 @@ function showBars(answer) {
     bars.push({ name: "Gaussian", width: answer.gaussian.half_width, class: "law-gaussian" });
   }
   const place = at("bars");
+  const isWhole = answer.domain === "integer";
   const width = Math.max(place.clientWidth, 240);
-  const label = width < 460 ? 112 : 140;
+  const label = 92;
+  const right = 62;
   const most = Math.max(...bars.map((bar) => bar.width));
-  const middle = label + (width - label) / 2;
-  const reach = (width - label) / 2 - 8;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${bars.length * 28 + 6}`, height: bars.length * 28 + 6, role: "img", "aria-label": `Error bars at the same guarantee: ${bars.map((bar) => `${bar.name} plus or minus ${halfWidthText(bar.width, answer.domain === "integer" && bar.class === "law-ours")}`).join(", ")}` });
+  const middle = label + (width - label - right) / 2;
+  const reach = (width - label - right) / 2 - 8;
+  // Both are written alike, so that they can be compared.
+  const texts = bars.map((bar) => `± ${halfWidthText(bar.width, isWhole)}`);
+  const said = bars.map((bar, index) => `${bar.name} ${texts[index].replace("±", "plus or minus")}`).join(", ");
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${bars.length * 28 + 6}`, height: bars.length * 28 + 6, role: "img", "aria-label": `Error bars at the same guarantee: ${said}` });
   bars.forEach((bar, index) => {
     const y = 16 + 28 * index;
     const half = (reach * bar.width) / most;
@@ -85,6 +107,7 @@ function showBars(answer) {
     picture.append(svg("line", { class: bar.class, x1: middle - half, x2: middle + half, y1: y, y2: y, "stroke-width": 3, "stroke-dasharray": "none" }));
     for (const side of [-1, 1]) picture.append(svg("line", { class: bar.class, x1: middle + side * half, x2: middle + side * half, y1: y - 7, y2: y + 7, "stroke-width": 3, "stroke-dasharray": "none" }));
     picture.append(svg("circle", { class: bar.class, cx: middle, cy: y, r: 4.5, "stroke-dasharray": "none" }));
+    picture.append(svg("text", { class: bar.class, x: width, y: y + 4, "text-anchor": "end" }, texts[index]));
   });
   place.replaceChildren(picture);
 }
@@ -115,6 +138,7 @@ export function showDesign(state, answer) {
   at("tile-guess").textContent = guessText(answer.guess);
   at("tile-guesses").textContent = answer.allowed_guess ? `Gaussian noise ${(100 * answer.gaussian_guess).toFixed(1)} %, allowed ${guessText(answer.allowed_guess).slice(2)}` : "";
   at("sentences").replaceChildren(...answer.sentences.map((sentence) => element("li", {}, sentence)));
+  for (const [name, text] of Object.entries(answer.claims)) at(`${name}-claim`).textContent = text;
   showRivals(answer);
   showProof(answer);
   for (const kind of ["python", "command", "plan"]) at(`code-${kind}`).textContent = answer[kind];
@@ -131,7 +155,8 @@ export function showLaw(state, answer, known, others) {
   for (const [word, pin] of Object.entries(others)) {
     if (pin?.law) series.push({ name: `setting ${word}`, label: `Setting ${word}`, class: `law-${word.toLowerCase()}`, x: mirrored(pin.law.x, -1), y: mirrored(pin.law.series[0].y, 1) });
   }
-  const high = Math.max(...series.flatMap((one) => one.y.filter((value) => value !== null)));
+  const seen = chosen(state, answer, series);
+  const high = Math.max(...seen.flatMap((one) => one.y.filter((value) => value !== null)));
   const kind = law.is_density ? "density" : "probability";
   const every = Math.max(1, Math.floor(law.x.length / 40));
   lineChart(at("law"), {
@@ -139,7 +164,7 @@ export function showLaw(state, answer, known, others) {
     summary: `${title(kind)} of each size of the noise, at standard deviation ${short(answer.std)}; the same on both sides of 0.`,
     x: { label: "noise, in units of the answer", brief: "noise", kind: "linear", low: -reach, high: reach },
     y: { label: kind, kind: isLog ? "log" : "linear", low: isLog ? high * 1e-9 : 0, high: high * (isLog ? 2 : 1.06) },
-    series,
+    series: seen,
     stepped: !law.is_density && law.x.length < 60,
     labelsOnTop: true,
     table: {
@@ -173,14 +198,15 @@ export function showKept(answer, kept) {
   });
 }
 
-export function showCurve(answer, curve) {
+export function showCurve(state, answer, curve) {
+  const few = chosen(state, answer, curve.series);
   lineChart(at("curve"), {
     title: "The privacy curve",
     summary: `The δ that goes with each ε, over ${answer.answers.toLocaleString("en-US")} answer(s), for laws of the same standard deviation. Lower is better. All are upper bounds.`,
     // Under the pointer stands an ε with three digits, and the δ of that very number.
     x: { label: "privacy loss ε", brief: "ε =", kind: "linear", low: 0, high: curve.epsilon.at(-1), digits: 3 },
     y: { label: "δ", kind: "log", low: curve.low, high: 1, text: (delta) => `δ ≤ ${above(delta)}` },
-    series: curve.series.map(({ name, line }) => ({ name, label: title(name), class: lawClass(name), ...line })),
+    series: few.map(({ name, line }) => ({ name, label: title(name), class: lawClass(name), ...line })),
     rules: [{ y: answer.delta, label: `δ = ${short(answer.delta)}` }],
     dots: [{ x: answer.epsilon, y: answer.delta, class: "law-ours", label: `ε = ${above(answer.epsilon)}` }],
     table: {
@@ -190,8 +216,9 @@ export function showCurve(answer, curve) {
   });
 }
 
-export function showNumbers(answer, numbers) {
-  const values = numbers.series.flatMap(({ y }) => y.filter((value) => value !== null && value > 0));
+export function showNumbers(state, answer, numbers) {
+  const few = chosen(state, answer, numbers.series);
+  const values = few.flatMap(({ y }) => y.filter((value) => value !== null && value > 0));
   if (numbers.here.epsilon > 0) values.push(numbers.here.epsilon);
   if (!values.length) values.push(1);
   const high = Math.max(...values);
@@ -202,9 +229,9 @@ export function showNumbers(answer, numbers) {
     x: { label: "number of answers", brief: "answers:", kind: "log", low: 1, high: numbers.answers.at(-1) },
     y: { label: "privacy loss ε", kind: "log", low: low * 0.8, high: high * 1.25, text: (epsilon) => `ε ≤ ${above(epsilon)}` },
     points: true,
-    series: numbers.series.map(({ name, y }) => ({
+    series: few.map(({ name, y }) => ({
       name, y, x: numbers.answers, class: lawClass(name),
-      label: name === "best known joint law" ? "All at once" : title(name),
+      label: name === "best known joint law" ? "Best known joint law" : title(name),
     })),
     rules: [{ x: numbers.here.answers }],
     dots: [{ x: numbers.here.answers, y: numbers.here.epsilon, class: "law-ours", label: `ε = ${above(numbers.here.epsilon)}` }],

@@ -60,3 +60,7 @@ class Body(Protocol):
 
     def coordinate(self, masses: Floats) -> Floats:
         """P(x_1 = a), a = 0 … last, of the law with these shell masses."""
+
+    def characteristic(self, masses: Floats, coefficients: Floats, t: Floats) -> Floats:
+        """E cos(t·Σ c_i·x_i) of the law with these shell masses; an UnsupportedError where it would
+        take too long."""

@@ -140,15 +140,6 @@ def whole_power(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def falls(masses: Floats, log_counts: Floats) -> Floats:
-    """log(h_t − h_{t+1}) of a law with these masses; −inf where h would rise, at inner shells too
-    light to be stored."""
-    with np.errstate(divide="ignore"):
-        log_h = np.append(np.log(masses) - log_counts, -np.inf)
-        fall = np.where(np.isfinite(log_h[:-1]), log_h[1:] - np.maximum(log_h[:-1], -1e300), 0.0)
-        return np.asarray(log_h[:-1] + np.log(-np.expm1(np.minimum(fall, 0.0))))
-
-
 def shares_below(p: int, k: int, step: Callable[[Floats], Floats], steps: int) -> list[Floats]:
     """P(Σ ≤ kp − a), a = 0 … p, for the sums of 0 … `steps` independent entries, `step` giving the
     distribution of a sum and one entry more from that of the sum.

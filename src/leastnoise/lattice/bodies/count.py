@@ -34,14 +34,14 @@ from leastnoise.lattice.bodies.capped import (
     capped_sums,
     continued,
     convolved,
-    falls,
     log_counts,
     shares_below,
     whole_power,
     window_sum,
 )
+from leastnoise.lattice.bodies.capped_forms import count_characteristic
 from leastnoise.lattice.bodies.range import is_one_sided
-from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.shells import Floats, falls
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,11 @@ class CountBody:
                 terms = log_rest[: size - p] + log_fall[p:]
                 layers[m, p] = float(np.sum(np.exp(terms + log_scale[p])))
         return layers
+
+    def characteristic(self, masses: Floats, coefficients: Floats, t: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            log_h = np.log(masses) - self.log_shell_counts(np.arange(masses.size))
+        return count_characteristic(log_h, self.dimension, self.touched, coefficients, t)
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,11 @@ and (t+1)^(d−1) for t = a: sums of positive terms, so tails keep their relativ
 **Two coordinates.** The n entries of y are alike, so x_1 − x_2 = y_1 − y_2 is distributed as x_1:
 E[x_1·x_2] = E[x_1²]/2 on every shell, and the correlation of two answers is ½.
 
+**Forms.** With c_0 = −Σc_i, Σ c_i·x_i = Σ c_i·y_i over all n entries, which does not change when
+all y grow by 1. So {r ≤ t} is the cube {0, …, t}^n less that of t − 1, and with g_t = h_t − h_{t+1}
+the characteristic function is Σ_t (g_t − g_{t+1})(t+1)^n times that of n independent entries
+(`waves`), whose phases c_i·t/2 add up to 0.
+
 **Which changes.** r is a norm whose unit ball is the hull of {0, 1}^d and its mirror, so r(v) ≤ m
 for v in {0, …, m}^d, and r moves by at most that.
 """
@@ -33,7 +38,8 @@ from numpy.typing import ArrayLike
 from leastnoise.changes import Changes, OneSided
 from leastnoise.errors import InvalidParameterError, positive_integer
 from leastnoise.lattice.overlap import log_both_ends, log_one_end
-from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.shells import Floats, falls
+from leastnoise.lattice.waves import held, mixed_waves
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,16 @@ class RangeBody:
         # Σ_{t>a} (t − a)·w_t = Σ_{s≥a} Σ_{t>s} w_t
         slopes = np.cumsum(_beyond(masses * slope)[::-1])[::-1]
         return np.asarray(masses * at_end + levels + slopes, dtype=np.float64)
+
+    def characteristic(self, masses: Floats, coefficients: Floats, t: Floats) -> Floats:
+        log_fall = falls(masses, self.log_shell_counts(np.arange(masses.size)))
+        places = np.arange(1.0, masses.size + 1.0)
+        log_all = (self.dimension + 1) * np.log(places)
+        after = np.append(log_fall[1:], -np.inf)
+        weights = np.exp(log_fall + log_all) - np.exp(after + log_all)
+        weights, counts = held(weights, places, whole=True)
+        every = np.append(coefficients, -np.sum(coefficients))
+        return mixed_waves(weights, counts, every, t)
 
     def _spread(self, last: int) -> tuple[Floats, Floats, Floats]:
         """Of shell t: P(x_1 = t), and level and slope of P(x_1 = a) = level + slope·(t − a), 0 ≤ a

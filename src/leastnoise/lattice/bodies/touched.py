@@ -30,13 +30,13 @@ from leastnoise.lattice.bodies.capped import (
     capped_answers,
     capped_sums,
     continued,
-    falls,
     log_counts,
     shares_below,
     whole_power,
     window_sum,
 )
-from leastnoise.lattice.shells import Floats
+from leastnoise.lattice.bodies.capped_forms import touched_characteristic
+from leastnoise.lattice.shells import Floats, falls
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,11 @@ class TouchedBody:
 
             found[: p + 1] += layers[p] * shares_below(p, k, step, d - 1)[-1]
         return found
+
+    def characteristic(self, masses: Floats, coefficients: Floats, t: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            log_h = np.log(masses) - self.log_shell_counts(np.arange(masses.size))
+        return touched_characteristic(log_h, self.dimension, self.touched, coefficients, t)
 
 
 @lru_cache(maxsize=16)

@@ -3,9 +3,8 @@
 Draws are independent; within one any two answers have the same correlation ρ, so a form with the
 coefficients c has the variance σ²((1 − ρ) Σ c² + ρ (Σ c)²); or, of unequal ranges, ties τ, and the
 variance is in proportion to Σ c² + (Σ cτ)². Numbers of a table are linear in the entries that were
-measured, so the same holds for them. The half-width is that of the exact law
-where each draw moves the form by one of its answers, or by answers whose joint law is known
-(`joint_forms`); else of 10,000 trials.
+measured, so the same holds for them. The half-width is that of the exact law of the form
+(`joint_forms`); of 10,000 trials only where that would take too long.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from leastnoise.errors import UnsupportedError
 from leastnoise.releases.estimates.joint_forms import error_part
 from leastnoise.releases.estimates.reconstructed import numbers, sums_of_draws
 from leastnoise.releases.estimates.trials import CONFIDENCE, TRIALS
@@ -57,12 +57,11 @@ def _alike(made: Mechanism, weights: Mapping[int, float]) -> _Alike:
 
 
 def _half_width(made: Mechanism, drawn: _Alike) -> float:
-    """From the exact law where each draw moves the form as one of its answers does, else by
-    trials."""
-    exact = _error_parts(made, drawn)
-    if None not in exact:
-        return half_width([part for part in exact if part is not None], CONFIDENCE)
-    source = InsecureSeededEntropy(1)
+    """From the exact law of the form; by trials where that would take too long."""
+    try:
+        return half_width(_error_parts(made, drawn), CONFIDENCE)
+    except UnsupportedError:
+        source = InsecureSeededEntropy(1)
     together = np.zeros(TRIALS)
     for (law, parts), count in drawn.items():
         noise = made.laws[law].noise
@@ -70,7 +69,7 @@ def _half_width(made: Mechanism, drawn: _Alike) -> float:
     return float(np.quantile(np.abs(together), CONFIDENCE))
 
 
-def _error_parts(made: Mechanism, drawn: _Alike) -> list[ErrorPart | None]:
+def _error_parts(made: Mechanism, drawn: _Alike) -> list[ErrorPart]:
     return [error_part(made.laws[law].noise, parts, count) for (law, parts), count in drawn.items()]
 
 
@@ -85,6 +84,7 @@ def exact_width(made: Mechanism, used: Sequence[int], weights: Sequence[float]) 
     else:
         drawn = _alike(made, dict(zip(used, weights, strict=True)))
         parts = _error_parts(made, drawn)
-    if parts is None or None in parts:
+    try:
+        return None if parts is None else half_width(parts, CONFIDENCE)
+    except UnsupportedError:
         return None
-    return half_width([part for part in parts if part is not None], CONFIDENCE)

@@ -15,8 +15,8 @@ is within `FEW` of its standard deviations from zero, the ratio says nothing, an
 1954). With q(m) the 95 % quantile of |e_S − m·e_n|, the set of all m with |S − m·n| ≤ q(m) holds
 the true one in 95 % of releases, whatever n is. Clamping does not change that: the truth is in the
 bounds. e_S − m·e_n is linear in the noise, so q comes from its exact law (`linear.exact_width`):
-of independent answers, of answers that share a draw of a law of shells or of a sphere, and of those
-put together from the cells of a table. Of other joint laws it is the quantile of 10,000 trials.
+of independent answers, of answers that share a draw, and of those put together from the cells of a
+table. Where that would take too long it is the quantile of 10,000 trials.
 
 **Interval of a variance.** Quantiles of the variance when noise of the same law is added again to
 the noisy answers. An approximation: with n at four standard deviations of its noise it held the

@@ -44,6 +44,7 @@ from leastnoise.releases.noise.search import (
     DesignedLaw,
     SampledLaw,
     ScaledLaws,
+    all_gaussian,
     best,
     composed_advantage,
     composed_curve,
@@ -258,6 +259,47 @@ def mechanism(plan: Plan) -> Mechanism:
         tried=tried,
         threshold=threshold_of(laws[len(chosen.specs)].noise) if chosen.finding else None,
         **({} if strategy is None else _of_tables(strategy, asked, separate)),
+    )
+
+
+def known_mechanism(plan: Plan) -> Mechanism:
+    """The noise that everybody knows, for a first answer within a moment: Gaussian, each answer by
+    itself. `mechanism` finds less.
+
+    Args:
+        plan: A plan with a δ.
+
+    Returns:
+        The noise, judged as it would be sampled.
+
+    Raises:
+        PlanError: the plan has no δ, or asks for a number that is public already.
+        DesignError: Gaussian noise cannot serve it: its sigmas are all declared.
+    """
+    if plan.delta is None:
+        raise PlanError("The plan declares no delta: declare one, such as 1e-9.")
+    asked = blocks(plan)
+    layout = layouts(asked, asked)[-1]  # the last: each answer by itself
+    left, share = layout.left_for_answers(plan.epsilon, plan.delta)
+    found = all_gaussian(
+        layout.specs, left, share, layout.left_of_cap(plan.epsilon, plan.advantage)
+    )
+    if found is None:
+        raise DesignError("No Gaussian noise serves this plan: its sigmas are all declared.")
+    laws, epsilon = sampled_within(
+        (*found.laws, *_check_laws(layout, plan.epsilon, plan.delta)[:1]), plan.epsilon, plan.delta
+    )
+    return Mechanism(
+        blocks=layout.blocks,
+        entries=layout.entries,
+        laws=laws,
+        draws=_assigned(layout, laws),
+        layout=layout.name,
+        epsilon=epsilon,
+        delta=plan.delta,
+        gaussian_epsilon=epsilon,
+        gaussian_factor=1.0,
+        plan_hash=plan.hash,
     )
 
 

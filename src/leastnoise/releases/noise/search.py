@@ -378,7 +378,7 @@ def _within_budget(specs: Sequence[LawSpec], epsilon: float, delta: float) -> Sc
             failure = str(error)
             continue
         found = _less_noise(found, tried)
-    found = _less_noise(found, _all_gaussian(specs, target, delta))
+    found = _less_noise(found, all_gaussian(specs, target, delta))
     if found is None:
         raise DesignError(failure)
     return found
@@ -402,7 +402,7 @@ class _WithinLimits:
 def _within_cap(specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float) -> ScaledLaws:
     """The laws of least common scale that keep ε and the cap, of all kinds."""
     found = _less_noise(
-        _all_gaussian(specs, epsilon, delta, cap), _designed_within(specs, epsilon, delta, cap)
+        all_gaussian(specs, epsilon, delta, cap), _designed_within(specs, epsilon, delta, cap)
     )
     limits = epsilon, delta, cap
     for kind in kinds(specs):
@@ -488,7 +488,7 @@ def _of_kind(
     return law.laws if law.epsilon <= 1.0 else None
 
 
-def _all_gaussian(
+def all_gaussian(
     specs: Sequence[LawSpec], epsilon: float, delta: float, cap: float | None = None
 ) -> ScaledLaws | None:
     """The best Gaussian noise, which no release may be worse than; None if sigmas are fixed."""

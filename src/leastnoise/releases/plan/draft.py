@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from leastnoise.errors import InvalidParameterError, real_number
 from leastnoise.releases.plan.source import (
@@ -16,9 +16,9 @@ from leastnoise.releases.plan.source import (
     Source,
     text,
 )
+from leastnoise.releases.plan.written import as_toml
 
 _FINE = 1000.0  # places of the lattice of a column, at least: finer costs nothing
-_LARGEST_WRITTEN = 1e15  # of whole numbers that are written with all their digits
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,12 @@ class MeasuredColumn:
     @property
     def pitch(self) -> float:
         """A power of ten that is fine enough."""
-        return float(10.0 ** math.floor(math.log10((self.upper - self.lower) / _FINE)))
+        return usual_pitch(self.lower, self.upper)
+
+
+def usual_pitch(lower: float, upper: float) -> float:
+    """A power of ten that is fine enough for values between these bounds."""
+    return float(10.0 ** math.floor(math.log10((upper - lower) / _FINE)))
 
 
 @dataclass(frozen=True)
@@ -84,92 +89,53 @@ class Draft:
 
     def as_toml(self) -> str:
         """The plan as a TOML file with comments."""
-        return "\n".join([*self._head(), "", *self._source(), "", *self._statistics()]) + "\n"
+        return as_toml(self.document())
 
-    def _head(self) -> Iterator[str]:
-        yield from (
-            "# What is published, from which table, and who is protected. Decide it without",
-            "# looking at the rows. leastnoise check explains this file, leastnoise release",
-            "# --rehearse shows what comes out of it; neither reads the table.",
-            "",
-            f"name = {_quoted(self.name)}",
-            f"dataset = {_quoted(self.name)}    # the name of the budget in the ledger",
-            f"epsilon = {self.epsilon!r}    # privacy loss; delta is its share of the ledger's",
-            f"relation = {_quoted(self.relation)}    # {_RELATIONS[self.relation]}",
-        )
-        if self.person is None:
-            yield "one_row_per_person = true"
-            return
-        yield f"person = {_quoted(self.person)}    # all rows with the same value are one person"
-        yield f"rows_per_person = {self.rows_per_person}    # of each person at most so many count"
-        if self.groups:
-            yield f"groups_per_person = {self.groups_per_person}    # in at most so many groups"
+    def document(self) -> dict[str, Any]:
+        """The plan in the form of a parsed TOML document."""
+        whose: dict[str, Any] = {"one_row_per_person": True}
+        if self.person is not None:
+            whose = {"person": self.person, "rows_per_person": self.rows_per_person}
+            whose |= {"groups_per_person": self.groups_per_person} if self.groups else {}
+        return {
+            "name": self.name,
+            "dataset": self.name,
+            "epsilon": self.epsilon,
+            "relation": self.relation,
+            **whose,
+            "source": self._source(),
+            "statistic": list(self._statistics()),
+        }
 
-    def _source(self) -> Iterator[str]:
-        yield "[source]"
+    def _source(self) -> dict[str, Any]:
         source = self.source
         if isinstance(source, CsvFile):
-            yield f"csv = {_quoted(source.path)}"
-            if source.columns is not None:
-                yield f"columns = {_listed(source.columns)}    # the file has no header"
-            if source.delimiter != ",":
-                yield f"delimiter = {_quoted(source.delimiter)}"
-        elif isinstance(source, ParquetFile):
-            yield f"parquet = {_quoted(source.path)}"
-        elif isinstance(source, DuckDBTable):
-            yield from (f"duckdb = {_quoted(source.path)}", f"table = {_quoted(source.table)}")
-        elif isinstance(source, Connection):
-            yield f"connection = {_quoted(source.url)}    # its URL, in the environment"
-            yield f"table = {_quoted(source.table)}"
+            is_usual = source.delimiter == ","
+            return {
+                "csv": source.path,
+                **({} if source.columns is None else {"columns": list(source.columns)}),
+                **({} if is_usual else {"delimiter": source.delimiter}),
+            }
+        if isinstance(source, ParquetFile):
+            return {"parquet": source.path}
+        if isinstance(source, DuckDBTable):
+            return {"duckdb": source.path, "table": source.table}
+        if isinstance(source, Connection):
+            return {"connection": source.url, "table": source.table}
+        raise InvalidParameterError("source", type(source).__name__, "to be a file or a database")
 
-    def _statistics(self) -> Iterator[str]:
+    def _statistics(self) -> Iterator[dict[str, Any]]:
         is_known = self.person is None and self.relation == "replace"  # how many rows there are
-        kind = "count" if self.person is None else "persons"
         if not is_known:
-            yield from ("[[statistic]]", f"kind = {_quoted(kind)}", "")
+            yield {"kind": "count" if self.person is None else "persons"}
         for column, keys in self.groups:
-            yield "[[statistic]]"
-            yield 'kind = "count"'
-            yield f"# rows with another {column} are in none of the groups"
-            yield f"group_by = {{ {_quoted(column)} = {_listed(keys)} }}"
-            yield ""
+            yield {"kind": "count", "group_by": {column: list(keys)}}
         for one in self.measured:
-            yield from (
-                "[[statistic]]",
-                f"kind = {_quoted(one.kind)}",
-                f"column = {_quoted(one.column)}",
-                f"lower = {_number(one.lower)}    # what lies below counts as this; noise",
-                f"upper = {_number(one.upper)}    # grows with the distance of the two",
-                f"pitch = {_number(one.pitch)}    # values are rounded to multiples of it",
-                'missing = "drop"    # rows without a number are left out',
-            )
-            if is_known and one.kind == "mean":
-                yield "# public_n = 1000    # how many values there are, which is public here"
-            yield ""
-
-
-_RELATIONS = {
-    "add/remove": "a person's rows are there, or they are not",
-    "replace": "a person is replaced by another: how many there are is public",
-}
-
-
-def _quoted(value: str) -> str:
-    """A text in TOML: as in JSON, but for the one sign that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _number(value: float) -> str:
-    """All its digits, without a point where it is whole."""
-    is_whole = value == math.floor(value) and abs(value) < _LARGEST_WRITTEN
-    return str(int(value)) if is_whole else repr(value)
-
-
-def _listed(values: Sequence[str | float | bool]) -> str:
-    return f"[{', '.join(map(_written, values))}]"
-
-
-def _written(value: str | float | bool) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return _quoted(value) if isinstance(value, str) else _number(value)
+            yield {
+                "kind": one.kind,
+                "column": one.column,
+                "lower": one.lower,
+                "upper": one.upper,
+                "pitch": one.pitch,
+                "missing": "drop",
+            }
