@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS = 1
 
 # The tests of what a guarantee rests on keep in .coverage what they ran through of the packages named in pyproject.toml. To
 # watch takes half as long again, so the others are not watched.
-WATCHED := tests/lattice tests/laws tests/accountant tests/sampling tests/files tests/ledger tests/releases tests/series tests/interop
+WATCHED := tests/proof tests/lattice tests/laws tests/accountant tests/sampling tests/files tests/ledger tests/releases tests/series tests/interop
 COVERED := --cov --cov-report= $(WATCHED)
 
 # Designs noise, releases ten means of two tables, writes reports and pictures to out/demo.
@@ -93,5 +93,5 @@ $(VENV)/.docs: $(VENV)/.core
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs,web-test,encrypted]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check,oracles,paper,dask,interop,tables,tables-test,spark,postgres,docs,web-test,encrypted,proof]'
 	touch $@

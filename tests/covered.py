@@ -25,6 +25,7 @@ PACKAGES = (
     "ledger",
     "releases",
     "series",
+    "proof",
 )
 LEAST = 95.0  # per cent
 _COUNTED = (("covered_lines", "num_statements"), ("covered_branches", "num_branches"))

@@ -4,6 +4,7 @@ exact         the law with integer weights: the one that is judged, kept and dra
 artefact      an exact law with its guarantee, as the judge gives it
 format        the file
 verification  the guarantee recomputed from the law in the file
+rigorous      the same by the second judge, with every rounding enclosed
 """
 
 from leastnoise.artefact.artefact import Artefact as Artefact

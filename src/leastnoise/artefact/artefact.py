@@ -23,6 +23,7 @@ from leastnoise.errors import (
     positive_integer,
     real_number,
 )
+from leastnoise.floors.certificates import Floor
 from leastnoise.laws.base import Noise
 
 
@@ -74,6 +75,7 @@ class Artefact:
         problem: What was asked for, as the designer states it.
         rivals: ε of other laws at the same standard deviation, as the designer states
             them; not part of the guarantee.
+        floor: What no noise at all can do better, with its proof; None where nobody asked.
     """
 
     noise: Noise
@@ -82,6 +84,7 @@ class Artefact:
     settings: GridSettings = DEFAULT
     problem: Mapping[str, Any] = field(default_factory=dict)
     rivals: Mapping[str, float] = field(default_factory=dict)
+    floor: Floor | None = None
 
     def guarantee_for(self, compositions: int, *, delta: float | None = None) -> Guarantee:
         """The guarantee of another use of the same law, judged anew: more compositions

@@ -17,6 +17,8 @@ guarantee follows from the law in it alone.
   "variance":   …,             of the noise on one answer
   "problem":    {…},           what was asked for, as the designer states it
   "rivals":     {name: epsilon, …}}}   as the designer states them; not part of the guarantee
+  and "floor" where it was asked for: what no noise can do better, with its proof
+                (`leastnoise.floors.certificates`)
 
 The SHA-256 is over the canonical form of `content`: JSON with sorted keys, no spaces, ASCII only.
 """
@@ -44,6 +46,7 @@ from leastnoise.errors import (
 from leastnoise.files.reading import number, only_fields
 from leastnoise.files.sealed import SealedFormat
 from leastnoise.files.writing import write_whole
+from leastnoise.floors.certificates import floor_from
 from leastnoise.laws.base import Noise
 from leastnoise.text.characters import fault_within
 
@@ -82,6 +85,8 @@ def artefact_text(artefact: Artefact) -> str:
         "problem": dict(artefact.problem),
         "rivals": dict(artefact.rivals),
     }
+    if artefact.floor is not None:
+        content["floor"] = artefact.floor.describe()
     return ARTEFACT_FILE.text(content)
 
 
@@ -106,7 +111,7 @@ def artefact_from(content: dict[str, Any], where: str) -> Artefact:
         unseen = fault_within(content)
         if unseen:
             raise ValueError(f"a text has the unseen character {unseen}")
-        only_fields("content", content, _FIELDS)
+        only_fields("content", content, _FIELDS | ({"floor"} & set(content)))
         number(content["variance"])
         return Artefact(
             Noise.from_drawn(content["law"]),
@@ -115,6 +120,7 @@ def artefact_from(content: dict[str, Any], where: str) -> Artefact:
             _settings(content["accountant"]),
             dict(content["problem"]),
             {name: number(epsilon) for name, epsilon in content["rivals"].items()},
+            floor_from(content["floor"]) if "floor" in content else None,
         )
     except (
         KeyError,

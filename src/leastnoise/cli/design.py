@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _FIELDS = (
     *("epsilon", "epsilon_lower", "delta", "sigma", "sensitivity", "compositions", "batch"),
     *("touched", "objective", "origin", "renyi_order", "gap", "status", "discretisation"),
-    *("moments_epsilon", "is_joint", "uses", "mu"),
+    *("moments_epsilon", "is_joint", "uses", "mu", "floor", "floor_variance"),
 )
 
 
@@ -60,6 +60,11 @@ _FIELDS = (
 @space_options
 @unequal_options
 @number("--step", "Pitch of the lattice (real answers); divides the sensitivity.")
+@click.option(
+    "--floor",
+    is_flag=True,
+    help="Prove how much better any other noise could be; about a second a release.",
+)
 @out_option("Write the law as a verifiable artefact (exact integer weights).")
 @plot_option
 @json_option
@@ -88,6 +93,8 @@ def design(
     Two counts and a value between -0.5 and 1, each with noise for its range:
       leastnoise design --delta 1e-6 --epsilon 1 --batch 3 --changes one-sided \
 --ranges 0:1,0:1,-0.5:1
+    How far from the best possible, with a proof that `leastnoise verify` checks:
+      leastnoise design --delta 1e-6 --epsilon 1 --floor --out noise.json
     The law with its rivals as a picture:
       leastnoise design --delta 1e-6 --sigma 1 --compositions 5 --plot law.png
     """

@@ -225,8 +225,15 @@ def ledger_export(file: str, format: str, out: str | None) -> None:
     "--every-release",
     help="Recompute tight composition for every release, not only first and newest.",
 )
+@flag(
+    "--rigorous",
+    help="Prove ε of every release by itself, and of all of a data set together, by the second "
+    "judge as well.",
+)
 @json_option
-def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool) -> None:
+def ledger_check(
+    file: str, head: str | None, every_release: bool, rigorous: bool, as_json: bool
+) -> None:
     """Verify the chain of hashes and recompute every cost from the laws; exit 1 if anything does
     not match.
 
@@ -238,7 +245,7 @@ def ledger_check(file: str, head: str | None, every_release: bool, as_json: bool
     from leastnoise.ledger.ledger import Ledger
 
     with Ledger(file, read_only=True) as book:
-        found = book.check(head=head, every_entry=every_release)
+        found = book.check(head=head, every_entry=every_release, rigorous=rigorous)
     if as_json:
         whole = {"ledger": file, "ok": found.ok, "releases": found.entries, "head": found.head}
         print_json({**whole, "problems": list(found.problems)})

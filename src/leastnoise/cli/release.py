@@ -84,6 +84,10 @@ def _check_output(path: str) -> None:
     "system's place]",
 )
 @flag(
+    "--rigorous",
+    help="Refuse noise of which the second judge does not prove ε, before anything is spent.",
+)
+@flag(
     "--sealed",
     help="Scan the table's file in a process that can read it and nothing else, on Linux; refused "
     "where it cannot be sealed.",
@@ -98,6 +102,7 @@ def release(
     rehearse: bool,
     explain: bool,
     last: bool,
+    rigorous: bool,
     out: tuple[str, ...],
     scratch: str | None,
     sealed: bool,
@@ -122,6 +127,8 @@ def release(
     from leastnoise.releases.plan.file import load_plan
 
     _check_free(preview, rehearse, explain, sealed)
+    if rigorous and (preview or rehearse):
+        raise refused("--rigorous", True, "to stand without --preview and --rehearse")
     is_free = preview or rehearse
     _check_options(ledger, no_ledger, is_free, last, writes=bool(out or plot) and preview)
     wanted = load_plan(plan)
@@ -135,7 +142,7 @@ def release(
         elif rehearse:
             _not_written("rehearsal", _rehearsed(wanted, book, files, as_json))
         else:
-            table["last"] = last
+            table |= {"last": last, "rigorous": rigorous}
             _not_written("release", _released(wanted, book, files, as_json, **table))
 
 

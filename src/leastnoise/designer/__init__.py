@@ -20,5 +20,6 @@ Read in this order:
     cactus         the Cactus law, the α → 1 end of the Rényi program
     published      the published method: Algorithms 1, 2 and 3
     published_program  its program: constraints, objective, gradient
+    floor          what it may claim of all other noise
     result         what a design is, as the user gets it and as the search passes it on
 """

@@ -14,6 +14,7 @@ from leastnoise.changes import Box, Changes, Euclidean, OneSided
 from leastnoise.cost import Cost
 from leastnoise.designer.capped import fitted_within_limits
 from leastnoise.designer.fits import Fitted, fitted_at, fitted_within
+from leastnoise.designer.floor import check_covered, floor_under
 from leastnoise.designer.lattice_law import certified
 from leastnoise.designer.own_curve import BEST_OF_ITS_CURVE, fitted_for_mu, spared_share
 from leastnoise.designer.request import Objective, Request
@@ -44,6 +45,7 @@ def design(
     advantage: float | None = None,
     constraints: Iterable[tuple[float, float]] | None = None,
     mu: float | None = None,
+    floor: bool = False,
 ) -> Design:
     """The noise that gives the least ε at a given `sigma`, or the least `sigma` at a given
     `epsilon`.
@@ -94,6 +96,8 @@ def design(
             releases; beside `epsilon` or alone.
         mu: μ of Gaussian differential privacy, over all releases, on the real line; nothing else
             is then promised.
+        floor: Whether to prove how much better any other noise could be, see `Design.floor` and
+            `Design.floor_variance`: about a second of work for each release.
 
     Returns:
         The best law found, its certified ε, what the rivals need, and the proofs; see `Design`.
@@ -132,13 +136,16 @@ def design(
         changes=changes,
         weights=weights,
     )
+    if floor:
+        check_covered(request, is_plain=not asked.limits and asked.mu is None)
     best = _best(request, asked, objective)
     if not math.isfinite(best.law.epsilon):
         raise DesignError(
             f"No law of sigma={best.sigma!r} has a finite epsilon for "
             f"compositions={request.compositions}."
         )
-    return _as_design(request, best, asked)
+    made = _as_design(request, best, asked)
+    return replace(made, certificate=floor_under(made)) if floor else made
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from leastnoise.changes import BOX, Changes, OneSided
 from leastnoise.designer.lattice_law import LatticeLaw
 from leastnoise.designer.request import Objective, reach
 from leastnoise.errors import AccountingError, UnsupportedError
+from leastnoise.floors.certificates import EpsilonFloor, Floor, VarianceFloor
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import lattice_form
 from leastnoise.laws.gaussian import GaussianNoise
@@ -118,6 +119,8 @@ class Design:
         constraints: The points of the privacy curve that were asked for, each with its certified
             bound, over all releases; empty where only ε or sigma was.
         mu: μ of Gaussian differential privacy that was asked for, over all releases; else None.
+        certificate: What proves `floor` or `floor_variance`, where `floor=True` was asked for and
+            something was found; it goes into the artefact, and `verify` checks it.
 
     Example:
         >>> from leastnoise import design
@@ -156,6 +159,23 @@ class Design:
     judged_for: Changes | None = None
     constraints: tuple[Constraint, ...] = ()
     mu: float | None = None
+    certificate: Floor | None = field(default=None, repr=False)
+
+    @property
+    def floor(self) -> float | None:
+        """For several releases: no noise drawn independently for each, alike or not, of this
+        standard deviation has a smaller ε. Draws that serve several answers, or that are kept, may.
+        None where it was not asked for or not found."""
+        return self.certificate.epsilon if isinstance(self.certificate, EpsilonFloor) else None
+
+    @property
+    def floor_variance(self) -> float | None:
+        """For one release: no additive noise of any shape has this guarantee with a smaller
+        variance on an answer (on integers: no integer noise). None where it was not asked for or
+        not found."""
+        if not isinstance(self.certificate, VarianceFloor):
+            return None
+        return self.certificate.variance * self.sensitivity**2
 
     @property
     def is_joint(self) -> bool:
@@ -296,6 +316,7 @@ class Design:
             f"epsilon and delta; {per_cent(self.attacker.allowed)} are allowed)",
             *(f"  constraint  {one.sentence()}" for one in self.constraints),
             *([] if self.mu is None else [f"  curve       {above(self.mu, 6)}-GDP: {self.status}"]),
+            *self._floors,
         ]
         if self.gap is not None and self.renyi_order is not None:
             lines.append(
@@ -319,6 +340,12 @@ class Design:
             for name, epsilon in self.rivals.items()
         )
         return "\n".join(lines)
+
+    @property
+    def _floors(self) -> list[str]:
+        if self.certificate is None:
+            return []
+        return [f"  floor       {self.certificate.claim(self.sensitivity)}"]
 
     @property
     def _accuracy(self) -> str:
@@ -390,7 +417,8 @@ def artefact_of(design: Design) -> Artefact:
     refusal: AccountingError | None = None
     for attempt in range(_MOST_WIDER if design.constraints else 1):
         try:
-            return _certified(design, 1.0 + _WIDER * attempt, problem, rivals)
+            artefact = _certified(design, 1.0 + _WIDER * attempt, problem, rivals)
+            return replace(artefact, floor=design.certificate)
         except AccountingError as error:
             refusal = refusal or error
             if design.noise.exponent is None:  # no closed form, which alone can be widened

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from leastnoise.errors import LeastNoiseError
+from leastnoise.accountant.privacy_loss import PrivacyLoss
+from leastnoise.artefact.rigorous import proof_of_draws
+from leastnoise.errors import LeastNoiseError, MissingExtraError, UnsupportedError
 from leastnoise.ledger import event_log
 from leastnoise.ledger.accounts import (
     BUDGET_KINDS,
     Account,
+    added,
     budget_kind,
     draws_of,
     series_used,
@@ -21,7 +24,7 @@ from leastnoise.ledger.accounts import (
 )
 from leastnoise.ledger.filter import epsilon_at_rule
 from leastnoise.ledger.prices import Prices
-from leastnoise.ledger.records import ADD_OR_REMOVE, LawDraws
+from leastnoise.ledger.records import ADD_OR_REMOVE, JudgedDraw, LawDraws
 from leastnoise.ledger.stored_laws import law_at
 from leastnoise.text.characters import shown
 
@@ -59,6 +62,7 @@ class _Audit:
 
     connection: sqlite3.Connection
     every_entry: bool
+    rigorous: bool = False
     # its own: losses remembered from before an edit would hide it
     prices: Prices = field(default_factory=Prices)
     accounts: dict[str, Account] = field(default_factory=dict)
@@ -75,9 +79,15 @@ class _Audit:
     hashes: set[str] = field(default_factory=set)
 
 
-def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool) -> LedgerCheck:
+def audit(
+    connection: sqlite3.Connection,
+    *,
+    head: str | None,
+    every_entry: bool,
+    rigorous: bool = False,
+) -> LedgerCheck:
     """Verify everything in the file."""
-    state = _Audit(connection, every_entry)
+    state = _Audit(connection, every_entry, rigorous)
     whole = connection.execute("PRAGMA integrity_check")
     problems = [f"SQLite: {row[0]}." for row in whole if row[0] != "ok"]
     for event in event_log.events(connection):
@@ -85,6 +95,9 @@ def audit(connection: sqlite3.Connection, *, head: str | None, every_entry: bool
     if not every_entry:
         for number, account in state.newest.values():
             problems += _tight_faults(state, number, account)
+    if rigorous:
+        for number, account in state.newest.values():
+            problems += _unproven_total(state, number, account)
     problems += _file_faults(state)
     if head is not None and head not in state.hashes:
         problems.append(
@@ -102,6 +115,8 @@ def _event_faults(state: _Audit, event: event_log.Event) -> list[str]:
     state.hashes.add(event.hash)
     try:
         found = _faults(state, event)
+    except MissingExtraError:
+        raise
     except _NOT_UNDERSTOOD as error:
         found = [f"Event {event.id} cannot be understood: {error}"]
     return [fault, *found] if fault else found
@@ -187,7 +202,37 @@ def _release_faults(state: _Audit, event: event_log.Event) -> list[str]:
     # The first release of the adaptive rule may rest on its tight epsilon.
     if state.every_entry or stated.releases == 1:
         faults += _tight_faults(state, number, stated)
+    if state.rigorous:
+        alone = state.prices.alone(state.connection, draws, budget.delta)
+        uses = added({}, draws)
+        faults += _unproven(state, f"Event {number} by itself", uses, alone, budget.delta)
     return faults
+
+
+def _unproven_total(state: _Audit, number: int, stated: Account) -> list[str]:
+    """The ε by tight composition that the newest release of a data set states, where it does."""
+    epsilon, delta = stated.epsilon_if_fixed, stated.budget.delta
+    what = f"Event {number} with all before it"
+    return [] if epsilon is None else _unproven(state, what, stated.uses, epsilon, delta)
+
+
+def _unproven(
+    state: _Audit, what: str, uses: Mapping[JudgedDraw, int], epsilon: float, delta: float
+) -> list[str]:
+    """Why the second judge does not prove ε of these draws; nothing where it does."""
+    try:
+        draws = []
+        for (law_hash, sensitivity, changes), count in uses.items():
+            law = law_at(state.connection, law_hash)
+            if isinstance(law, PrivacyLoss):
+                raise UnsupportedError("the law of another library's mechanism is not known here")
+            draws.append((law, sensitivity, count, changes))
+        proof = proof_of_draws(draws, epsilon, delta)
+    except MissingExtraError:
+        raise
+    except LeastNoiseError as error:
+        return [f"{what} is not covered by the rigorous proof: {error}"]
+    return [] if proof.ok else [f"{what}: {proof.sentence()}."]
 
 
 def _series_faults(state: _Audit, number: int, data: Mapping[str, Any]) -> list[str]:

@@ -323,7 +323,9 @@ class LedgerReader:
             laws = {law_hash: event_log.stored_law(connection, law_hash) for law_hash in hashes}
             return listing.as_json(accounts.last_hash, datasets, entries, laws)
 
-    def check(self, *, head: str | None = None, every_entry: bool = False) -> LedgerCheck:
+    def check(
+        self, *, head: str | None = None, every_entry: bool = False, rigorous: bool = False
+    ) -> LedgerCheck:
         """Verify the whole file: the database, the chain of hashes, the laws, and every
         number recomputed from the laws.
 
@@ -331,12 +333,15 @@ class LedgerReader:
             head: A hash published earlier, which must still be there.
             every_entry: Whether tight composition is recomputed for every release, which takes as
                 long as spending did, or only for the first and the newest of each data set.
+            rigorous: Whether a second judge proves ε of every release by itself, and of all of a
+                data set together where that is stated; the extra `proof` is needed.
 
         Returns:
             Everything that is wrong, and the hash to publish.
 
         Raises:
             LedgerError: The file cannot be read at all.
+            MissingExtraError: A proof is asked for and python-flint is not installed.
 
         Guarantees: whatever is wrong with the file is said and does not raise, unless
         it cannot be read at all. Who can rewrite the whole file can also recompute
@@ -352,7 +357,7 @@ class LedgerReader:
             True
         """
         with self._log.reading() as connection:
-            return audit(connection, head=head, every_entry=every_entry)
+            return audit(connection, head=head, every_entry=every_entry, rigorous=rigorous)
 
     def _statuses(self, connection: sqlite3.Connection, accounts: Accounts) -> tuple[Dataset, ...]:
         closed = partial(self._prices.closed, connection)

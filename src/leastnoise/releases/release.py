@@ -1,7 +1,7 @@
 """`release`: from a plan to published numbers, in an order that cannot leak.
 
 1. The plan is complete (its construction checks it).
-2. The noise is designed and judged, from the plan alone.
+2. The noise is designed and judged, from the plan alone; where it is asked for, by both judges.
 3. The ledger would allow it; the names and types of the table's columns are checked; every query
    runs on no rows, and files are read once to their end and forgotten. All this costs nothing.
 4. The ledger commits the spend, or refuses it.
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise.artefact.rigorous import check_proven
 from leastnoise.errors import (
     BudgetExceededError,
     LeastNoiseError,
@@ -67,6 +68,7 @@ def release(
     entropy: Entropy | None = None,
     not_private: bool = False,
     last: bool = False,
+    rigorous: bool = False,
     scratch: str | PathLike[str] | None = None,
     sealed: bool = False,
     progress: Progress | None = None,
@@ -87,6 +89,8 @@ def release(
         not_private: That nothing is guaranteed, and that you know it.
         last: Allow a release after which next to nothing could be released from the data set; else
             such a one is refused.
+        rigorous: Refuse noise of which the second judge does not prove ε, before anything is spent
+            or read; the extra `proof` is needed.
         scratch: A folder in which DuckDB makes a private one for the rows that memory has no room
             for; by default the system's.
         sealed: Scan the plan's file in a process that can read it and nothing else, on Linux; where
@@ -101,7 +105,7 @@ def release(
         BudgetExceededError: the ledger's budget does not suffice; nothing was touched.
         DesignError: no noise within reach gives the plan's ε.
         EngineError: the engine failed; its message is withheld, for it may quote data.
-        UnsupportedError: an engine, a library or a seal that is not there.
+        UnsupportedError: an engine, a library, a seal or a proof that is not there.
 
     Guarantees: see `Release`. Refused before the data are touched if the budget does not suffice;
     no private value in any error.
@@ -118,6 +122,8 @@ def release(
     told: Progress = progress or (lambda stage, share: None)
     source = chosen(entropy, not_private)
     made = _noise(wanted, prepared, told)
+    if rigorous:
+        _check_proven(made, told)
     dataset = wanted.dataset or wanted.name
     if ledger is not None:
         _check_allowed(ledger, dataset, wanted, made, source, last)
@@ -193,6 +199,13 @@ def _noise(plan: Plan, prepared: Mechanism | None, told: Progress) -> Mechanism:
         )
     told("designing the noise", 1.0)
     return made
+
+
+def _check_proven(made: Mechanism, told: Progress) -> None:
+    told("proving the noise", 0.0)
+    draws = [(law.noise, *part, law.changes) for law in made.laws for part in law.parts]
+    check_proven(draws, made.epsilon, made.delta)
+    told("proving the noise", 1.0)
 
 
 def obstacle(
