@@ -44,14 +44,8 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws.base import (
-    Domain,
-    Noise,
-    answers_of_a_draw,
-    coefficients_of,
-    probabilities,
-)
-from leastnoise.laws.whole import check_joint
+from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, coefficients_of
+from leastnoise.laws.whole import check_joint, halved_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.bent_sphere import bent_sphere_loss
 from leastnoise.sampling.bent_sphere import BentSphereSampler
@@ -59,7 +53,6 @@ from leastnoise.sampling.bent_sphere import BentSphereSampler
 _FIELDS = {"body", "batch", "freedom", "step", "pitch", "scale"}
 _BODY = "bent sphere"
 _FARTHEST = 1e15  # in units of b: there every tail is 0, and nothing has overflowed
-_HALVINGS = 110  # of the place of a quantile, which is found to the last digits
 
 
 @dataclass(frozen=True)
@@ -143,16 +136,8 @@ class BentSphereNoise(Noise):
         return np.asarray(np.where(x >= 0, far, 1.0 - far), dtype=np.float64)
 
     def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
-        u = probabilities("u", u)
-        low = np.minimum(u, 1.0 - u)
-        near, far = np.zeros(low.shape), np.full(low.shape, self.scale * self._farthest)
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (near + far)
-            is_beyond = self.ccdf(middle) > low
-            near, far = np.where(is_beyond, middle, near), np.where(is_beyond, far, middle)
-        positive_side = (u < 0.5) if upper else (u > 0.5)
-        far = np.where(low > 0.0, far, np.inf)
-        return np.where(positive_side, far, np.where(u == 0.5, 0.0, -far))
+        farthest = self.scale * self._farthest
+        return halved_quantile(u, upper, farthest, self.ccdf)
 
     @property
     def _farthest(self) -> float:

@@ -37,8 +37,8 @@ from leastnoise.lattice.resolution import step_of_known_law
 from leastnoise.lattice.rounded_changes import rounded_changes
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.laws.base import Domain, Noise, answers_of_a_draw, probabilities
-from leastnoise.laws.whole import check_joint
+from leastnoise.laws.base import Domain, Noise, answers_of_a_draw
+from leastnoise.laws.whole import check_joint, halved_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.flat_sphere import flat_sphere_loss, log_mass
 from leastnoise.sampling.flat_sphere import FlatSphereSampler, terms
@@ -48,7 +48,6 @@ LARGEST_CORE = 1e4
 _FIELDS = {"body", "batch", "core", "step", "pitch", "scale"}
 _BODY = "flat sphere"
 _FARTHEST = 1e15  # in units of b: there every tail is 0, and nothing has overflowed
-_HALVINGS = 110  # of the place of a quantile, which is found to the last digits
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _PANELS = np.union1d(np.geomspace(1e-6, 1.0, 10), np.linspace(0.0, 1.0, 13))
 _CHUNK = 256  # places at a time
@@ -126,17 +125,8 @@ class FlatSphereNoise(Noise):
         return np.asarray(np.where(x >= 0, far, 1.0 - far), dtype=np.float64)
 
     def quantile(self, u: ArrayLike, *, upper: bool = False) -> Floats:
-        u = probabilities("u", u)
-        low = np.minimum(u, 1.0 - u)
         farthest = self.scale * (self.core + 2.0 * self.dimension + 1600.0)
-        near, far = np.zeros(low.shape), np.full(low.shape, farthest)
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (near + far)
-            is_beyond = self.ccdf(middle) > low
-            near, far = np.where(is_beyond, middle, near), np.where(is_beyond, far, middle)
-        positive_side = (u < 0.5) if upper else (u > 0.5)
-        far = np.where(low > 0.0, far, np.inf)
-        return np.where(positive_side, far, np.where(u == 0.5, 0.0, -far))
+        return halved_quantile(u, upper, farthest, self.ccdf)
 
     def insecure_draws(self, size: Any, generator: Any) -> Floats:
         weights = terms(Fraction(self.core), self.dimension)

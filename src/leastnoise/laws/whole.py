@@ -18,6 +18,9 @@ from leastnoise.errors import (
     real_array,
 )
 from leastnoise.lattice.shells import Floats
+from leastnoise.laws.base import probabilities
+
+_HALVINGS = 110  # of the place of a quantile, which is found to the last digits
 
 
 def check_joint(law: Any, if_one: str = "") -> None:
@@ -50,3 +53,19 @@ def whole_quantile(
     below = np.where(ccdf(below - 1.0) < low, below - 1.0, below)
     below = np.where(ccdf(below) >= low, below + 1.0, below)
     return np.where(up, above, -below)
+
+
+def halved_quantile(
+    u: ArrayLike, upper: bool, farthest: float, ccdf: Callable[[Floats], Floats]
+) -> Floats:
+    """The quantiles of a symmetric law without a formula for them, by halving up to `farthest`."""
+    u = probabilities("u", u)
+    low = np.minimum(u, 1.0 - u)
+    near, far = np.zeros(low.shape), np.full(low.shape, farthest)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (near + far)
+        is_beyond = ccdf(middle) > low
+        near, far = np.where(is_beyond, middle, near), np.where(is_beyond, far, middle)
+    positive_side = (u < 0.5) if upper else (u > 0.5)
+    far = np.where(low > 0.0, far, np.inf)
+    return np.where(positive_side, far, np.where(u == 0.5, 0.0, -far))

@@ -41,17 +41,17 @@ from numpy.typing import NDArray
 from leastnoise.errors import InvalidParameterError
 from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import public_pitch
-from leastnoise.sampling.entropy import Entropy, Words, words
+from leastnoise.sampling.entropy import Entropy, Words
 from leastnoise.sampling.sphere import (
     VectorUniforms,
     approximate_parts,
     decimals,
+    in_chunks,
     precise_parts,
     refined,
     surely_rounded,
 )
 
-_CHUNK = 1 << 16  # words of entropy at a time
 _LARGEST = 2.0**61  # noise beyond this many pitches is not drawn in 64-bit integers
 _SHORTEST = 2.0**-16  # ‖N‖ of which floating point speaks
 
@@ -95,14 +95,8 @@ class BentSphereSampler:
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
         """Noise in whole pitches, the answers of one draw along a last axis."""
         vectors = BentVectors.of(self)
-        d, each, total = self.dimension, vectors.uniforms.words, math.prod(shape)
-        result = np.empty((total, d), dtype=np.int64)
-        chunk = max(_CHUNK // each, 1)
-        for start in range(0, total, chunk):
-            count = min(chunk, total - start)
-            drawn = words(entropy, count * each).reshape(count, each)
-            result[start : start + count] = vectors.rounded(drawn, entropy)
-        return result.reshape((*shape, d))
+        each = vectors.uniforms.words
+        return in_chunks(shape, self.dimension, each, entropy, vectors.rounded)
 
 
 @dataclass(frozen=True, eq=False)

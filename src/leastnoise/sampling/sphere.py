@@ -187,14 +187,8 @@ class RoundedVectors:
         return RoundedVectors(*drawn)
 
     def integers(self, shape: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
-        d, total = self.uniforms.dimension, math.prod(shape)
-        result = np.empty((total, d), dtype=np.int64)
-        chunk = max(_CHUNK // self.uniforms.words, 1)
-        for start in range(0, total, chunk):
-            count = min(chunk, total - start)
-            drawn = words(entropy, count * self.uniforms.words).reshape(count, self.uniforms.words)
-            result[start : start + count] = self._rounded(drawn, entropy)
-        return result.reshape((*shape, d))
+        layout = self.uniforms
+        return in_chunks(shape, layout.dimension, layout.words, entropy, self._rounded)
 
     def _rounded(self, drawn: Words, entropy: Entropy) -> NDArray[np.int64]:
         places, usual = approximate(self.uniforms, drawn, float(self.ratio))
@@ -220,6 +214,24 @@ class RoundedVectors:
                 self.widths,
             )
         return result
+
+
+def in_chunks(
+    shape: tuple[int, ...],
+    dimension: int,
+    each: int,
+    entropy: Entropy,
+    rounded: Callable[[Words, Entropy], NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """Vectors from `each` words of entropy, so many at a time, the answers along a last axis."""
+    total = math.prod(shape)
+    result = np.empty((total, dimension), dtype=np.int64)
+    chunk = max(_CHUNK // each, 1)
+    for start in range(0, total, chunk):
+        count = min(chunk, total - start)
+        drawn = words(entropy, count * each).reshape(count, each)
+        result[start : start + count] = rounded(drawn, entropy)
+    return result.reshape((*shape, dimension))
 
 
 def approximate(
