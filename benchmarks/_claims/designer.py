@@ -353,6 +353,18 @@ DESIGNER: tuple[Claim | Limit, ...] = (
         (1.0, 1.5, 2.0),
         "time: say whether single draws have a chance",
     ),
+    Limit(
+        "designer.capped",
+        "_MOST_CORE",
+        16.0,
+        "scales an answer: there nearly all of the noise is in the flat core",
+    ),
+    Limit("designer.capped", "_CORES_FIRST", 20, "cores that say where the best one is"),
+    Limit("designer.floor", "MOST_RELEASES", 64, "time: a second of search a release"),
+    Limit("designer.floor", "_MOST_ANSWERS", 3, "of a batch of integers: all shifts are listed"),
+    Limit("designer.floor", "_WIDEST", 64.0, "of sigma, in sensitivities: the window of a search"),
+    Limit("designer.floor", "_WEIGHTED", 1.0 + 2e-6, "what integer weights may add to a variance"),
+    Limit("designer.floor", "_ROUNDED", 1.0 + 1e-9, "what rounding may add to a deviation"),
     Limit("designer.capped", "_WIDER", 1e-4, "of sigma: within it another law is no gain"),
     Limit("designer.own_curve", "_STEPS", 2, "μ falls as 1/σ: the first is exact but for rounding"),
     Limit(

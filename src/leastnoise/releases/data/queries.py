@@ -66,13 +66,17 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     if plan.person is not None:
         view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()))
     if block.level is not None:
-        # By place, whatever the level is: nodes are added up from places, in integers.
-        view = view.filter(view.ln_place0.notnull())
-        by_place = view.group_by([*_key_names(block), "ln_place0"])
-        return by_place.aggregate(ln_rows=view.count())
+        return _by_place(block, view)
     wanted, keys = _sums(table, block, view), _key_names(block)
     keys += ["ln_outside"] if block.other is not None and block.marginal is not None else []
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
+
+
+def _by_place(block: Block, view: Any) -> Any:
+    """The rows of each place, whatever the level of the tree is: nodes are added up from places, in
+    integers."""
+    view = view.filter(view.ln_place0.notnull())
+    return view.group_by([*_key_names(block), "ln_place0"]).aggregate(ln_rows=view.count())
 
 
 def _view_query(plan: Plan, table: Table, block: Block) -> Any:

@@ -499,9 +499,7 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
     for (apart, (group_by, where)), asked in found.items():
         block = _block(plan, group_by, where, _without_spare_sums(plan, asked))
         block = replace(block, apart=apart)
-        counts_persons = block.other is not None and block.other.measure == "persons"
-        is_apart = bool(apart) or is_discovered(group_by)
-        if is_apart or (counts_persons and (joint or not block.other_is_free)):
+        if _tells_no_other_keys(block, joint):
             # Of several views of a grouping one tells its other keys.
             is_told = apart and ("", (group_by, where)) in found
             counted_once += [] if is_told or not group_by else [(group_by, where)]
@@ -510,6 +508,14 @@ def blocks(plan: Plan, *, joint: bool = False) -> tuple[Block, ...]:
     levels = _tree_blocks(plan, made)
     counted_once += [view for view in _groupings_of(levels) if ("", view) not in found]
     return (*made, *levels, *checks_block(plan, list(dict.fromkeys(counted_once))))
+
+
+def _tells_no_other_keys(block: Block, joint: bool) -> bool:
+    """Whether who has other keys is counted among the checks and not in a cell of this block."""
+    if block.apart or is_discovered(block.group_by):
+        return True
+    counts_persons = block.other is not None and block.other.measure == "persons"
+    return counts_persons and (joint or not block.other_is_free)
 
 
 def _asked_by_view(plan: Plan) -> dict[tuple[str, View], dict[Answer, list[Statistic]]]:

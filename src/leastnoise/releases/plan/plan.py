@@ -345,13 +345,7 @@ class Plan:
                         f'declare it as a statistic too, kind = "{kind}" with the same group_by '
                         f"by {key.column!r} alone, and without where."
                     )
-        for statistic in self.statistics:
-            if statistic.kind == "quantile" and is_discovered(statistic.group_by):
-                raise PlanError(
-                    f"{statistic.name!r} asks for quantiles by keys that are not known: the tree "
-                    "of counts is laid out before a key is found. Declare the keys, or ask in a "
-                    "second release for the keys that the first one shows."
-                )
+        self._check_ranked()
         for statistic in self.discovering.values():
             if statistic.sigma is not None:
                 raise PlanError(
@@ -363,6 +357,15 @@ class Plan:
                 'postprocess = ["totals"] is for groups that are all known: leave it out where '
                 "keys are discovered."
             )
+
+    def _check_ranked(self) -> None:
+        """A tree of counts is laid out before a key is found."""
+        for statistic in self.statistics:
+            if statistic.kind == "quantile" and is_discovered(statistic.group_by):
+                raise PlanError(
+                    f"{statistic.name!r} asks for quantiles by keys that are not known: declare "
+                    "the keys, or ask in a second release for the keys that the first one shows."
+                )
 
     @property
     def discovering(self) -> dict[Key, Statistic]:
