@@ -60,9 +60,7 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     elif block.group_by:
         view = _with_keys(ibis, table, block, view)
     if "ln_value" in columns:
-        # One row for each different value of a person: those are what is bounded.
-        view = view.filter(view.ln_value.notnull())
-        view = view if plan.person is None else view.distinct()
+        view = _each_value_once(plan, view)
     if plan.person is not None:
         view = _bounded(ibis, plan, table, block, view.filter(view.ln_person.notnull()))
     if block.level is not None:
@@ -70,6 +68,12 @@ def _bounded_query(plan: Plan, table: Table, block: Block) -> Any:
     wanted, keys = _sums(table, block, view), _key_names(block)
     keys += ["ln_outside"] if block.other is not None and block.marginal is not None else []
     return view.group_by(keys).aggregate(**wanted) if keys else view.aggregate(**wanted)
+
+
+def _each_value_once(plan: Plan, view: Any) -> Any:
+    """One row for each different value of a person: those are what is bounded."""
+    view = view.filter(view.ln_value.notnull())
+    return view if plan.person is None else view.distinct()
 
 
 def _by_place(block: Block, view: Any) -> Any:
