@@ -78,7 +78,7 @@ def hockey_stick(pairs, epsilon):
     return total
 
 
-@pytest.mark.parametrize("groups", [1, 2, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("groups", [1, 2, 3])
 def test_the_whole_mechanism_against_the_condition(groups):
     """A person in some groups, alone in some of them and with others in the rest, comes or goes:
     everything that may be published is listed."""
@@ -109,7 +109,7 @@ def test_the_whole_mechanism_against_the_condition(groups):
     assert 1.0 - (1.0 - mass) ** groups > delta
 
 
-@pytest.mark.parametrize("groups", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("groups", [1, 2])
 def test_the_whole_mechanism_where_a_person_is_replaced(groups):
     """Groups vanish, appear, and lose or gain one; 2g draws are paid for."""
     epsilon, delta = 4.0 * groups, 0.05
