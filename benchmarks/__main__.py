@@ -4,7 +4,7 @@
 `claims`, which tries other values of every constant, `against`, which needs an older checkout,
 `house` and `journeys`, which measure the source and not its speed, run only when they are named.
 `python -m benchmarks audit --option …` hands the options to the audit; so it is with `claims`,
-`house`, `journeys` and `speed`, and `against` takes all that follows it.
+`house` and `journeys`, and `against` takes all that follows it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import benchmarks
 
 # What runs only when it is named.
 _ASKED_FOR = ("against", "claims", "fuzz", "house", "journeys", "mutants")
-_WITH_OPTIONS = ("against", "audit", "claims", "house", "journeys", "speed")
+_WITH_OPTIONS = ("against", "audit", "claims", "house", "journeys")
 
 
 def main(arguments: list[str]) -> None:

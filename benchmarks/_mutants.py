@@ -1614,8 +1614,8 @@ MUTANTS: list[Mutant] = [
             "cut-off losses are not charged",
         ),
         (
-            "was_enough = is_enough\n    return high",
-            "was_enough = is_enough\n    return low",
+            "else (middle, high)\n    return high",
+            "else (middle, high)\n    return low",
             "the epsilon returned does not hold",
         ),
     ),

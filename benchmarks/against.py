@@ -71,9 +71,7 @@ def best_of_both(trees: tuple[Path, Path], name: str, seconds: float) -> list[fl
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         both = [
-            stack.enter_context(
-                started(tree, "benchmarks.against", f"take_turns({name!r})", folder / side)
-            )
+            stack.enter_context(started(tree, name, folder / side))
             for tree, side in zip(trees, ("before", "now"), strict=True)
         ]
         turn, end = 0, time.monotonic() + seconds
@@ -87,16 +85,15 @@ def best_of_both(trees: tuple[Path, Path], name: str, seconds: float) -> list[fl
     return best
 
 
-def started(tree: Path, benchmark: str, call: str, folder: Path) -> Any:
-    """A process that imports this tree and no other, and waits for its turns in a function of one
-    of these benchmarks."""
+def started(tree: Path, name: str, folder: Path) -> Any:
+    """A process that imports this tree and no other, and waits for its turns."""
     folder.mkdir()
     paths = os.pathsep.join([str(tree / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     # Byte code is kept, as after an installation, but not in the trees.
     kept = str(folder.parent / "byte-code")
     environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": kept}
-    command = [sys.executable, "-c", f"import {benchmark} as it; it.{call}"]
+    command = [sys.executable, "-c", f"import benchmarks.against as it; it.take_turns({name!r})"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=environment, cwd=folder, **pipes)  # type: ignore[call-overload]
 

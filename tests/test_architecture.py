@@ -26,7 +26,6 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "leastnoise"
 LAYERS = [
     {"text"},
     {"errors"},
-    {"roots"},
     {"optional"},
     {"files"},
     {"proof"},

@@ -81,7 +81,7 @@ DESIGNER: tuple[Claim | Limit, ...] = (
     ),
     Claim(
         "designer.calibrate",
-        "NEAR",
+        "_NEAR",
         0.05,
         "a law near the wanted ε is adjusted: fresh searches end in different laws",
         (0.0,),
@@ -177,9 +177,7 @@ DESIGNER: tuple[Claim | Limit, ...] = (
     ),
     Limit("designer.calibrate", "USUAL_SLOPE", -1.1, "a first guess; the second step measures it"),
     Limit("designer.tight", "_PURE_ONE", 1e-8, "of ε: below, one staircase is left as it is"),
-    Limit("designer.at_epsilon", "_CALIBRATED", 4e-5, "how far below its ε a design may stop"),
-    Limit("designer.at_epsilon", "_ROUGHLY_NEAR", 0.5, "of ε: a rough law is made from so far"),
-    Limit("designer.tight", "_ROUND_GAIN", 5e-5, "of ε: below, beginning anew takes time only"),
+    Limit("designer.at_epsilon", "_CALIBRATED", 1e-4, "how far below its ε a design may stop"),
     Limit(
         "designer.at_epsilon",
         "_ROUGHLY",

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from leastnoise.accountant.curve import PrivacyCurve
 from leastnoise.accountant.privacy_loss import PrivacyLoss
 from leastnoise.losses.gaussian import GaussianLoss
-from leastnoise.roots import brentq
 
 FALSE_ALARMS = 0.01
 FEW_POINTS = 60  # of a curve of which two numbers are shown

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from leastnoise.accountant.saddle import GridSettings, Parts
-from leastnoise.lattice.shells import Floats
 from leastnoise.losses.base import Loss
 from leastnoise.losses.gaussian import GaussianLoss
 from leastnoise.losses.rounding import SMALLEST, ULP
@@ -20,7 +19,6 @@ DEFAULT = GridSettings()
 _MOST_RELEASES = 64  # of which every sum of losses is listed,
 _MOST_SUMS = 20_000  # and how many sums
 _NEAR = 1e-3  # of the accuracy: losses so near to each other are listed as one
-_SAMPLE = 256  # losses that tell that there are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +113,7 @@ def all_sums(parts: Parts, accuracy: float = DEFAULT.accuracy) -> TableLoss | No
             return None
         tables += [loss.listed] * count
     found = _sums(tables)
-    if found is not None or _surely_many_apart(tables, _NEAR * accuracy):
+    if found is not None:
         return found
     near = {id(table): table.merged(_NEAR * accuracy) for table in tables}
     if all(near[id(table)].loss.size == table.loss.size for table in tables):
@@ -143,17 +141,5 @@ def _surely_many_sums(tables: Sequence[TableLoss]) -> bool:
     first, second = tables[0].loss, tables[1].loss
     if first.size * second.size <= _MOST_SUMS:
         return False
-    return np.unique(np.round(_sample(tables[0]), 9)).size * second.size > _MOST_SUMS
-
-
-def _surely_many_apart(tables: Sequence[TableLoss], share: float) -> bool:
-    """The same when losses that are this share of the largest apart are taken together."""
-    if len(tables) < 2:
-        return False
-    apart = [np.unique(np.floor(_sample(t) / t.bucket(share))).size for t in tables[:2]]
-    return apart[0] * apart[1] > _MOST_SUMS
-
-
-def _sample(table: TableLoss) -> Floats:
-    """Some of the losses, throughout."""
-    return table.loss[:: max(1, table.loss.size // _SAMPLE)]
+    sample = first[:: max(1, first.size // 64)]
+    return np.unique(np.round(sample, 9)).size * second.size > _MOST_SUMS

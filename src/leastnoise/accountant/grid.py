@@ -69,18 +69,10 @@ class Grid:
         return Grid(points[held], weights[held], top + math.log(total), pitch)
 
     def log_moment(self, tau: float) -> float:
-        """log Ẽ[e^(τL)]; each is asked for twice, to choose a window and to bound what it lost."""
-        if tau not in self._log_moments:
-            exponent = (tau * self.pitch) * self.index
-            exponent += self._log_tilted
-            top = float(np.maximum.reduce(exponent))
-            exponent -= top
-            self._log_moments[tau] = top + math.log(float(np.add.reduce(np.exp(exponent))))
-        return self._log_moments[tau]
-
-    @cached_property
-    def _log_moments(self) -> dict[float, float]:
-        return {}
+        """log Ẽ[e^(τL)]."""
+        exponent = self._log_tilted + tau * self.pitch * self.index
+        top = float(exponent.max())
+        return top + math.log(float(np.sum(np.exp(exponent - top))))
 
     def folded(self, size: int) -> Floats:
         """The tilted probabilities on a cyclic window of `size` points."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from leastnoise.accountant.composition import Composition
 from leastnoise.accountant.saddle import saddle_for_epsilon
-from leastnoise.accountant.upper import epsilon_upper, log_ratio_of, root_epsilon
+from leastnoise.accountant.upper import epsilon_upper, least_epsilon
 from leastnoise.accountant.window import Window, window_near
 from leastnoise.errors import AccountingError
 
@@ -31,11 +31,9 @@ def epsilon_lower(releases: Composition, delta: float, upper: float) -> float:
         return _beside_infinite(releases, delta)
     if (loss := releases.exact) is not None:
         highest = releases.highest
-
-        def excess(epsilon: float) -> float:
-            return log_ratio_of(float(loss.profile_lower(epsilon)), delta)
-
-        found = root_epsilon(excess, highest, never=highest, near=loss.kink)
+        found = least_epsilon(
+            lambda e: float(loss.profile_lower(e)) <= delta, highest, never=highest, near=loss.kink
+        )
         return found * (1.0 - 1e-12)
     return _composed_epsilon(releases.without_top(delta), delta, upper)
 

@@ -6,6 +6,7 @@ import math
 from typing import Literal
 
 import numpy as np
+from scipy import optimize
 
 from leastnoise.errors import AccountingError, InvalidParameterError, open_unit, positive_integer
 from leastnoise.laws.base import Noise, a_law
@@ -123,8 +124,6 @@ def moments_epsilon(
         >>> round(epsilon, 4), round(order, 1)
         (2.1559, 14.3)
     """
-    from scipy import optimize  # 0.2 s that designs do not wait for
-
     delta, n = open_unit("delta", delta), positive_integer("compositions", compositions)
     loss = a_law(noise).loss(sensitivity)
 

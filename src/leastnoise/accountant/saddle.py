@@ -9,19 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count as counting
+
+import numpy as np
 
 from leastnoise.losses.base import Loss
 from leastnoise.losses.table import LIGHT
 
 Parts = Sequence[tuple[Loss, int]]  # losses, and how many releases have each
-Cumulants = tuple[float, float, float]
 
 DEFAULT_ACCURACY = 5e-6
 _KINK = 1e-4  # of ε, that a pitch may be
 _STEEPEST = 30.0  # log of the steepest tilt
-_TILT_WIDTH = 0.02  # of log θ: the bounds hardly feel it
-_LONGEST_STEP = 2.0  # of log θ
+_TILT_WIDTH = 0.02  # of the bracket of log θ: the bounds hardly feel it
 # log of the usual tilt less that of the flattest one: δ = 1e-6 to 1e-9 is 5 to 6 deviations out
 _USUAL = 4.5
 
@@ -48,98 +47,75 @@ class Saddle:
     deviation: float
 
 
-def cumulants(parts: Parts, theta: float) -> Cumulants:
+def cumulants(parts: Parts, theta: float) -> tuple[float, float, float]:
     """K, K', K'' of the sum of all losses."""
-    k, mean, variance = 0.0, 0.0, 0.0
+    total = np.zeros(3)
     for loss, count in parts:
-        of_one = loss.cumulants(theta)
-        k += count * of_one[0]
-        mean += count * of_one[1]
-        variance += count * of_one[2]
-    return k, mean, variance
+        total += count * np.array(loss.cumulants(theta))
+    return float(total[0]), float(total[1]), float(total[2])
 
 
 def saddle_for_delta(parts: Parts, delta: float) -> Saddle:
     """The saddle point whose approximate δ, e^(K−θK')/(θ(1+θ)√(2πK'')), is `delta`."""
-    log_delta = math.log(delta)
 
-    def excess(theta: float, known: Cumulants) -> tuple[float, float]:
-        k, mean, variance = known
+    def excess(theta: float) -> float:
+        k, mean, variance = cumulants(parts, theta)
         if not variance > 0:
-            return -math.inf, 0.0
-        found = k - theta * mean - math.log(theta * (1 + theta))
-        found -= 0.5 * math.log(2 * math.pi * variance)
-        return found - log_delta, -(theta * theta * variance + 1.0 + theta / (1.0 + theta))
+            return -math.inf
+        log_delta = k - theta * mean - math.log(theta * (1 + theta))
+        return log_delta - 0.5 * math.log(2 * math.pi * variance) - math.log(delta)
 
-    return _found(parts, excess)
+    return _saddle(parts, _tilt(parts, excess))
 
 
 def saddle_for_epsilon(parts: Parts, epsilon: float) -> Saddle:
     """The tilt with K'(θ) = ε; 0 if the sum lies above ε on average."""
-    _, mean, variance = cumulants(parts, 0.0)
-    if mean >= epsilon:
-        return Saddle(0.0, mean, math.sqrt(max(variance, 0.0)))
-
-    def lack(theta: float, known: Cumulants) -> tuple[float, float]:
-        return epsilon - known[1], -theta * known[2]
-
-    return _found(parts, lack)
+    if cumulants(parts, 0.0)[1] >= epsilon:
+        return _saddle(parts, 0.0)
+    return _saddle(parts, _tilt(parts, lambda theta: epsilon - cumulants(parts, theta)[1]))
 
 
-def _found(parts: Parts, lack: Callable[[float, Cumulants], tuple[float, float]]) -> Saddle:
-    """Where `lack`, which falls as θ grows, changes sign, to 2 % of θ. It gives its value and its
-    slope against log θ.
+def _tilt(parts: Parts, lack: Callable[[float], float]) -> float:
+    """The tilt θ at which `lack`, which falls as θ grows, changes sign, to 1 %.
 
-    1. From the usual tilt Newton's steps of log θ, none longer than 2; the middle of the bracket
-       where they leave it.
-    2. Where the sum sits at its largest value almost surely, halve the tilt's distance to where it
-       does not: beyond that a tilt gains nothing and only magnifies the splitting of the losses.
+    1. Start from the usual tilt and step by factors of e until the sign changes or the range ends.
+    2. Halve the bracket of log θ until it is 2 % wide.
 
-    The range ends where θ is so flat that it means nothing beside the deviation of the sum. Any
-    tilt gives valid bounds.
+    The range ends where θ is so flat that it means nothing beside the deviation of the sum,
+    and where the sum sits at its largest value almost surely: beyond that a tilt gains
+    nothing and only magnifies the splitting of the losses. Any tilt gives valid bounds.
     """
+
+    def is_too_flat(log_theta: float) -> bool:
+        theta = math.exp(log_theta)
+        return log_theta < _STEEPEST and lack(theta) > 0 and _below_largest(parts, theta) >= 0.5
+
     flattest = -0.5 * math.log(max(cumulants(parts, 0.0)[2], 1e-300)) - 3.0
-    low, high, at = flattest - 1.0, _STEEPEST, min(flattest + _USUAL, _STEEPEST - 1.0)
-    while True:
-        theta = math.exp(at)
-        known = cumulants(parts, theta)
-        value, slope = lack(theta, known)
-        low, high = (at, high) if value > 0 else (low, at)
-        is_far = not (slope < 0.0 and abs(value) < -slope * _LONGEST_STEP)
-        moved = at + (math.copysign(_LONGEST_STEP, value) if is_far else -value / slope)
-        if not low < moved < high:
-            moved = 0.5 * (low + high)
-        is_found = abs(moved - at) <= 0.5 * _TILT_WIDTH
-        if (is_found or (is_far and value > 0)) and not _is_loose(parts, at):
-            return _saddle(parts, math.exp(_less_steep(parts, at)))
-        if is_found:
-            return Saddle(theta, known[1], math.sqrt(max(known[2], 0.0)))
-        at = moved
-
-
-def _less_steep(parts: Parts, steep: float) -> float:
-    """The steepest log θ, below this one, at which the sum is not at its largest value almost
-    surely, to 2 %."""
-    low = next(at for n in counting(1) if _is_loose(parts, at := steep - n) or at < -_STEEPEST)
-    high = low + 1.0
+    usual = flattest + _USUAL
+    if is_too_flat(usual):
+        low, high = usual, usual + 1.0
+        while is_too_flat(high):
+            low, high = high, high + 1.0
+    else:
+        low, high = usual - 1.0, usual
+        while not is_too_flat(low):
+            if low < flattest:
+                return math.exp(low)
+            low, high = low - 1.0, low
     while high - low > _TILT_WIDTH:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if _is_loose(parts, middle) else (low, middle)
-    return low
-
-
-def _is_loose(parts: Parts, log_theta: float) -> bool:
-    return _below_largest(parts, math.exp(log_theta)) >= 0.5
-
-
-def _saddle(parts: Parts, theta: float) -> Saddle:
-    _, mean, variance = cumulants(parts, theta)
-    return Saddle(theta, mean, math.sqrt(max(variance, 0.0)))
+        low, high = (middle, high) if is_too_flat(middle) else (low, middle)
+    return math.exp(0.5 * (low + high))
 
 
 def _below_largest(parts: Parts, theta: float) -> float:
     """Expected number of releases whose loss, under the tilt, is not its largest."""
     return sum(count * loss.share_below_largest(theta) for loss, count in parts)
+
+
+def _saddle(parts: Parts, theta: float) -> Saddle:
+    _, mean, variance = cumulants(parts, theta)
+    return Saddle(theta, mean, math.sqrt(max(variance, 0.0)))
 
 
 def pitch_for(parts: Parts, saddle: Saddle, epsilon: float, accuracy: float) -> float:

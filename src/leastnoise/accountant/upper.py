@@ -30,10 +30,10 @@ def epsilon_upper(releases: Composition, delta: float) -> float:
     highest = releases.highest
     if (loss := releases.exact) is not None:
 
-        def excess(epsilon: float) -> float:
-            return log_ratio_of(float(loss.profile(epsilon)), delta)
+        def is_enough(epsilon: float) -> bool:
+            return float(loss.profile(epsilon)) <= delta
 
-        return root_epsilon(excess, highest, never=highest, near=loss.kink)
+        return least_epsilon(is_enough, highest, never=highest, near=loss.kink)
     if releases.at_most_at_zero <= delta - releases.infinite:
         return 0.0
     trimmed = releases.without_top(delta)
@@ -88,18 +88,14 @@ def _aimed_anew(
     return None if abs(moved.theta - saddle.theta) <= 0.05 * moved.theta else (moved, guess)
 
 
-def epsilon_of_window(window: Window, allowed: float, near: float | None = None) -> float:
-    """The least ε of the window at which δ is certainly at most `allowed`, looked for around `near`
-    first; +inf where there is none: then the window is moved."""
+def epsilon_of_window(window: Window, allowed: float) -> float:
+    """The least ε of the window at which δ is certainly at most `allowed`; +inf where
+    there is none: then the window is moved."""
 
-    if not allowed > 0.0:
-        return math.inf
-    most = math.log(allowed)
+    def fits(epsilon: float) -> bool:
+        return allowed > 0 and window.log_delta(epsilon, upper=True) <= math.log(allowed)
 
-    def excess(epsilon: float) -> float:
-        return window.log_delta(epsilon, upper=True) - most
-
-    return root_epsilon(excess, window.high, low=max(window.low, 0.0), never=math.inf, near=near)
+    return least_epsilon(fits, window.high, low=max(window.low, 0.0), never=math.inf)
 
 
 def _composed_delta(releases: Composition, epsilon: float) -> float:
@@ -108,14 +104,6 @@ def _composed_delta(releases: Composition, epsilon: float) -> float:
     log_delta = window.log_delta(epsilon, upper=True)
     finite = max(math.exp(min(log_delta, 0.0)), SMALLEST)
     return min(releases.infinite + truncated + finite, 1.0)
-
-
-def log_ratio_of(value: float, allowed: float) -> float:
-    """log(value/allowed), at most 0 only where `value` is at most `allowed`."""
-    if value <= 0.0:
-        return -math.inf
-    ratio = math.log(value / allowed)
-    return ratio if (ratio <= 0.0) == (value <= allowed) else value - allowed
 
 
 def least_epsilon(
@@ -129,91 +117,39 @@ def least_epsilon(
     """The least ε ≥ low with fits(ε), a condition that holds from some ε on, to 1e-12
     relative; `never` if it does not hold at `highest`. Otherwise the returned value
     satisfies the condition. It is looked for around `near` first."""
-
-    def excess(epsilon: float) -> float:
-        return -1.0 if fits(epsilon) else 1.0
-
-    return root_epsilon(excess, highest, never=never, low=low, near=near)
-
-
-def root_epsilon(
-    excess: Callable[[float], float],
-    highest: float,
-    *,
-    never: float,
-    low: float = 0.0,
-    near: float | None = None,
-) -> float:
-    """`least_epsilon` of the condition excess(ε) ≤ 0, by the size of the excess.
-
-    1. Ends on both sides, by steps away from `near` that grow, where that is given.
-    2. The secant through both ends, an end that stays being counted by half (Illinois); the middle
-       where four secants have not halved the bracket.
-    """
-    bracket = _bracketed(excess, highest, low, near)
-    if bracket is None:
-        return never if math.isfinite(highest) else math.inf
-    (low, above), (high, below) = bracket
-    widths: list[float] = []
-    was_enough: bool | None = None
+    if near is not None and low < near < highest:
+        low, highest = _around(fits, near, low, highest)
+    if fits(low):
+        return low
+    high = highest
+    if not math.isfinite(high):
+        high = max(1.0, 2.0 * low)
+        while not fits(high):
+            low, high = high, 2.0 * high
+            if high > 1e9:
+                return math.inf
+    elif not fits(high):
+        return never
     while high - low > 1e-12 * high:
-        widths.append(high - low)
-        is_stuck = len(widths) > 4 and widths[-1] > 0.5 * widths[-5]
-        tried = _between(low, high, above, below, is_stuck=is_stuck)
-        if not low < tried < high:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
             break
-        value = excess(tried)
-        is_enough = value <= 0.0
-        again = 0.5 if is_enough == was_enough else 1.0
-        if is_enough:
-            high, below, above = tried, value, again * above
-        else:
-            low, above, below = tried, value, again * below
-        was_enough = is_enough
+        low, high = (low, middle) if fits(middle) else (middle, high)
     return high
 
 
-def _between(low: float, high: float, above: float, below: float, *, is_stuck: bool) -> float:
-    """Where the secant of a bracket vanishes, no nearer to an end than what is looked for; or the
-    middle."""
-    if is_stuck or not (math.isfinite(above) and math.isfinite(below)) or above <= below:
-        return 0.5 * (low + high)
-    margin = min(4e-13 * high, 0.5 * (high - low))
-    return min(max(low + (high - low) * above / (above - below), low + margin), high - margin)
-
-
-Place = tuple[float, float]  # ε, and its excess
-
-
-def _bracketed(
-    excess: Callable[[float], float], highest: float, low: float, near: float | None
-) -> tuple[Place, Place] | None:
-    """An ε that is not enough (or `low`, which is) and one that is; None where there is none."""
-    if near is not None and low < near < highest:
-        found = _around(excess, near, low, highest)
-        if found is not None:
-            return found
-    at_low = excess(low)
-    if at_low <= 0.0:
-        return (low, at_low), (low, at_low)
-    high = highest if math.isfinite(highest) else max(1.0, 2.0 * low)
-    while (at_high := excess(high)) > 0.0:
-        if math.isfinite(highest) or high > 1e9:
-            return None
-        low, at_low, high = high, at_high, 2.0 * high
-    return (low, at_low), (high, at_high)
-
-
 def _around(
-    excess: Callable[[float], float], near: float, low: float, high: float
-) -> tuple[Place, Place] | None:
-    """Ends around the least ε, by steps away from `near` that grow; None where they leave the
-    range."""
-    last, step = (near, excess(near)), _FIRST_STEP * near
-    is_enough = last[1] <= 0.0
+    fits: Callable[[float], bool], near: float, low: float, high: float
+) -> tuple[float, float]:
+    """Ends around the least ε, by steps away from `near` that grow; the old ones at most."""
+    is_enough, step = fits(near), _FIRST_STEP * near
+    low, high = (low, near) if is_enough else (near, high)
     while low < (tried := near - step if is_enough else near + step) < high:
-        here = tried, excess(tried)
-        if (here[1] <= 0.0) != is_enough:
-            return (here, last) if is_enough else (last, here)
-        last, step = here, _GROWTH * step
-    return None
+        if fits(tried):
+            high = tried
+        else:
+            low = tried
+        if is_enough != (high == tried):
+            break
+        step *= _GROWTH
+    return low, high

@@ -35,8 +35,6 @@ _FFT_ERROR = 4.0 * ULP
 _NEGLIGIBLE = 1e-30  # of the largest Fourier coefficient, which is 1
 # the window loses or wraps at most e^−27 = 2e-12 of the tilted mass at each end
 _WRAP = 27.0
-_LARGEST_FALL = 200.0  # of the logarithm of a power inside a block of sums
-_SHORTEST_BLOCK = 16
 _COARSER = 12  # times that a grid may be made coarser, fourfold in accuracy
 
 
@@ -140,32 +138,8 @@ class Window:
 
 
 def running_sums(values: Floats, ratio: float) -> Floats:
-    """y_i = x_i + ratio·y_{i−1}, for x ≥ 0.
-
-    In blocks of b, of which ratio^−b is no large number: there y_i = ratio^i Σ_{j≤i} ratio^−j x_j;
-    the ends of the blocks follow from a recursion of their own. Where a block would be short, by
-    LAPACK's substitution in a matrix of two diagonals, which is ten times slower; scipy.signal has
-    a filter for it that is no faster than that and takes 0.4 s to import.
-    """
-    n = values.size
-    decay = -math.log(ratio) if 0.0 < ratio <= 1.0 else math.inf
-    block = n if decay * n <= _LARGEST_FALL else int(_LARGEST_FALL / decay)
-    if block < min(n, _SHORTEST_BLOCK):
-        return _by_substitution(values, ratio)
-    if block >= n:
-        powers = np.exp(-decay * np.arange(n))
-        return np.asarray(np.cumsum(values / powers) * powers)
-    rows = -(-n // block)
-    padded = np.zeros(rows * block)
-    padded[:n] = values
-    powers = np.exp(-decay * np.arange(block))
-    inside = np.cumsum(padded.reshape(rows, block) / powers, axis=1) * powers
-    ends = running_sums(inside[:, -1], math.exp(-decay * block))
-    inside[1:] += ends[:-1, None] * (ratio * powers)
-    return np.asarray(inside.ravel()[:n])
-
-
-def _by_substitution(values: Floats, ratio: float) -> Floats:
+    """y_i = x_i + ratio·y_{i−1}, by LAPACK's substitution in a matrix of two diagonals.
+    scipy.signal has a filter for it that is no faster and takes 0.4 s to import."""
     band = np.empty((2, values.size), order="F")
     band[0], band[1] = 1.0, -ratio
     solved, failed = lapack.dtbtrs(band, values, uplo="L", diag="U")

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from scipy.optimize import brentq
+
 from leastnoise.cost import Cost
 from leastnoise.designer import tight
 from leastnoise.designer.calibrate import (
-    NEAR,
     USUAL_SLOPE,
     Calibrated,
     aimed_at,
@@ -29,12 +30,10 @@ from leastnoise.errors import DesignError
 from leastnoise.laws.base import Noise
 from leastnoise.laws.classic import gaussian, laplace
 from leastnoise.laws.sphere import sphere
-from leastnoise.roots import brentq
 from leastnoise.text.numbers import above, below
 
-_CALIBRATED = 4e-5  # how far below the wanted epsilon a calibrated design may be
-_ROUGHLY = 0.01  # and one that only says where to begin,
-_ROUGHLY_NEAR = 0.5  # which may be made from one this far from it
+_CALIBRATED = 1e-4  # how far below the wanted epsilon a calibrated design may be
+_ROUGHLY = 0.01  # and one that only says where to begin
 _NEARBY = 0.2  # log σ, within which the linear program's sigma is expected
 _FAR = 0.8  # of a sigma: a known law below it is nearer to the winner than joint noise
 
@@ -135,7 +134,7 @@ class _Search:
         """
         request = self.request
         quick = partial(attempted, request, quick=True)
-        roughly = self.calibrated(quick, first, tolerance=_ROUGHLY, near_by=_ROUGHLY_NEAR)
+        roughly = self.calibrated(quick, first, tolerance=_ROUGHLY)
         if request.batch > 1 and first < _FAR * roughly.scale:
             found = self._of_known(first)
             if found is not None and found.scale < _FAR * roughly.scale:
@@ -199,7 +198,6 @@ class _Search:
         *,
         tolerance: float = _CALIBRATED,
         begun: FoundLaw | None = None,
-        near_by: float = NEAR,
     ) -> Calibrated[FoundLaw]:
         """The law that a way makes, at the least sigma that is enough."""
         s = self.request.sensitivity
@@ -211,7 +209,6 @@ class _Search:
             slope=slope,
             tolerance=tolerance,
             begun=begun,
-            near_by=near_by,
         )
 
     def calibrated_or_none(

@@ -24,7 +24,7 @@ _LEAST = 1e-3  # of the wanted ε: what is below says no more about how far the 
 _LONGEST = 1.5  # step of log σ
 _AIM = 0.3  # of the tolerance below the wanted ε, where a step aims
 _JUMP = 1e-3  # of the tolerance: a bracket this narrow holds a jump of ε
-NEAR = 0.05  # of the wanted ε: the law that follows one this close to it is made from that one
+_NEAR = 0.05  # of the wanted ε: the law that follows one this close to it is made from that one
 _MOST_TRIED = 30
 _CLOSE = 1e-6  # of ε, to which the sigma of a known law is found: 1e-5 of it where ε is flat
 
@@ -66,7 +66,6 @@ def calibrate(
     tolerance: float = 1e-4,
     most_tried: int = _MOST_TRIED,
     begun: Law | None = None,
-    near_by: float = NEAR,
 ) -> Calibrated[Law]:
     """The least scale in the bracket at which a law needs at most `target`, to `tolerance` of ε.
 
@@ -77,8 +76,7 @@ def calibrate(
        where secants leave it or have not halved it in three steps, both ends having been tried.
 
     `law_at(scale, near)` makes and judges a law; `near` is the last one, if the new one may be made
-    from it, its ε being within `near_by` of the wanted one. `slope` is that of laws like these,
-    `begun` the law at the start where that is known.
+    from it. `slope` is that of laws like these, `begun` the law at the start where that is known.
     """
     tried: _Tried[Law] = _Tried(target, bracket, tolerance, *bracket, max(slope, _STEEPEST))
     scale, near = min(max(start, bracket[0]), bracket[1]), None
@@ -88,7 +86,7 @@ def calibrate(
         if tried.is_over(scale, law):
             break
         scale = tried.next_scale()
-        near = law if tried.is_near(law, near_by) else None
+        near = law if tried.is_near(law) else None
     else:
         if tried.enough is None:
             scale = bracket[1]
@@ -192,9 +190,9 @@ class _Tried(Generic[Law]):
         end = low if wanted <= low else high
         return end if end in self.ends else math.sqrt(low * high)
 
-    def is_near(self, law: Law, share: float) -> bool:
+    def is_near(self, law: Law) -> bool:
         """Whether the law at the next scale may be made from this one."""
-        return abs(self._in_targets(law) - 1.0) < share
+        return abs(self._in_targets(law) - 1.0) < _NEAR
 
     def _in_targets(self, law: Law) -> float:
         """Its ε in wanted ones; where none is wanted, δ alone being enough, either 0 or without

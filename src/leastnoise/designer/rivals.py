@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from scipy import optimize
+
 from leastnoise.changes import BOX, Changes, Euclidean
 from leastnoise.cost import Cost, quadratic
 from leastnoise.designer import whole_numbers
@@ -28,7 +30,6 @@ from leastnoise.laws.exponential import exponential_law
 from leastnoise.laws.lattice import LatticeNoise
 from leastnoise.laws.lifted import LiftedNoise
 from leastnoise.laws.sphere import sphere
-from leastnoise.roots import brentq
 from leastnoise.solver.schrodinger import schrodinger
 from leastnoise.solver.staircase import staircase
 
@@ -278,4 +279,6 @@ def at_cost(build: Callable[[float], Noise], sigma: float, cost: Cost) -> Noise:
             raise InvalidParameterError(
                 "cost of sigma", math.exp(target), "to be below what the widest noise costs"
             )
-    return build(math.exp(float(brentq(excess, low, high, xtol=1e-13)) if low < high else low))
+    return build(
+        math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)) if low < high else low)
+    )

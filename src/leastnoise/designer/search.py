@@ -152,7 +152,7 @@ def _optimised(
     asked = request.on_lattice(sigma, None if before is None else before.problem.shift)
     moments_value = None
     if request.objective == "tight":
-        moved = None if before is None else tight.adjusted(before, asked)
+        moved = None if before is None or quick else tight.adjusted(before, asked)
         law = tight.best_tight(asked, quick=quick) if moved is None else moved
     elif request.renyi_order is None:
         law, moments_value = moments.best_moments(asked)

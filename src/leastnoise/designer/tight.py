@@ -34,8 +34,7 @@ _MOST_BINS = 200
 # linear program, several (σ = 0.1 s, 1,000 releases: 7e-7, and a smooth law is better by 0.8 %; ten
 # at σ = 3 s, δ = 1e-9: 3e-8, and none is).
 _PURE_ONE, _PURE_LARGE, _PURE_MORE = 1e-8, 1e-4, 1e-7
-_MOST_ROUNDS = 3  # of descent on either grid
-_ROUND_GAIN = 5e-5  # of ε, after which another one follows
+_MOST_ROUNDS = 3  # of descent
 # of ε, that a law must gain to be worth an end, which reveals a person outright with some
 # probability
 _WORTH = 1e-4
@@ -240,7 +239,7 @@ def _descended_from_below(law: LatticeLaw, asked: LatticeRequest, pure_loss: flo
 
 def descended(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw:
     """The law after descent on its true ε, begun anew from where it ended while that still gains;
-    never worse. The first rounds are on a coarser grid.
+    never worse. All but the last round is on a coarser grid.
 
     Beginning anew matters where δ is large and the releases are few (σ = 2 s, two, δ = 0.01:
     1.2478, 1.2446, 1.2435 after one, two and three rounds, on whatever lattice; after one alone ε
@@ -256,16 +255,10 @@ def descended(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw:
         if reached.q is q:
             break
         q = reached.q
-    epsilon = law.epsilon
-    for _ in range(_MOST_ROUNDS):
-        reached = descent.descend(problem, system, q, delta, n, descent.FINE)
-        is_over = reached.epsilon > (1.0 - _ROUND_GAIN) * epsilon
-        q, epsilon = reached.q, min(reached.epsilon, epsilon)
-        if is_over:
-            break
-    if not epsilon < law.epsilon:
+    reached = descent.descend(problem, system, q, delta, n, descent.FINE)
+    if not reached.epsilon < law.epsilon:
         return law
-    return replace(law, log_h=problem.all_shells(q), epsilon=epsilon)
+    return replace(law, log_h=problem.all_shells(reached.q), epsilon=reached.epsilon)
 
 
 def adjusted(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw | None:
@@ -279,8 +272,7 @@ def adjusted(law: LatticeLaw, asked: LatticeRequest) -> LatticeLaw | None:
         return None
     is_whole = math.isinf(before.order) and law.log_h is law.optimum.log_h
     if law.tail_ratio is None or is_whole:
-        is_rough = law.is_rough
-        return replace(stepped(asked), is_rough=is_rough) if asked.dimension == 1 or n > 1 else None
+        return stepped(asked) if asked.dimension == 1 or n > 1 else None
     problem = replace(before, budget=asked.budget)
     q = meet_constraints(problem, spread(problem, law.log_h[problem.first :]))
     epsilon = descent.true_epsilon(law.system, q, asked.delta, n, descent.FINE)

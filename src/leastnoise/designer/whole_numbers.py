@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import brentq
 
 from leastnoise.cost import Cost
 from leastnoise.lattice.shells import Floats
 from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.roots import brentq
 
 _FARTHEST = 0.5  # logarithm of the power
 

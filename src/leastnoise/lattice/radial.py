@@ -20,7 +20,6 @@ from leastnoise.lattice.shells import Floats
 
 # shells of the tail that are listed for one answer of a joint law
 _FARTHEST = 4_000_000
-_ULP = float(np.finfo(np.float64).eps)
 NORMALISED = 1e-9  # how far from 1 the total may be; the judge divides by it
 
 
@@ -203,7 +202,7 @@ def is_non_increasing(log_h: Floats) -> bool:
     full shell after an empty one is a rise."""
     before, after = np.minimum.accumulate(log_h[:-1]), log_h[1:]
     size = np.where(np.isfinite(before), np.abs(before), 0.0)
-    return not bool(np.any(after > before + 8.0 * _ULP * (1.0 + size)))
+    return not bool(np.any(after > before + 8.0 * np.finfo(np.float64).eps * (1.0 + size)))
 
 
 def _radius(k: ArrayLike) -> Floats:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy import optimize
 
 from leastnoise.errors import InvalidParameterError, positive, positive_integer
 from leastnoise.lattice.resolution import step_of_known_law
@@ -18,7 +19,6 @@ from leastnoise.laws.base import Domain, Noise
 from leastnoise.laws.gaussian import GaussianNoise
 from leastnoise.laws.laplace import LaplaceNoise
 from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.roots import brentq
 
 _SMALLEST = 690.0  # −log of the smallest weight kept next to a weight of 1
 _MOST_SHELLS = 10_000_000
@@ -222,7 +222,7 @@ def end_exponent(batch: int, exponent: float, drop: float) -> float:
     def excess(e: float) -> float:
         return e - peak - peak * math.log(e / peak) - drop
 
-    return float(brentq(excess, peak, 2.0 * peak + 4.0 * drop))
+    return float(optimize.brentq(excess, peak, 2.0 * peak + 4.0 * drop))
 
 
 def _log_scale(wanted: float, exponent: float, batch: int) -> float:
@@ -264,4 +264,4 @@ def _at_deviation(
         low, width = low - width, 2.0 * width
     while excess(high) < 0:
         high, width = high + width, 2.0 * width
-    return law(brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200))
+    return law(optimize.brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200))

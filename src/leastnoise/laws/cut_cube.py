@@ -53,7 +53,6 @@ from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.cube_sums import FEWEST, SumOfSquares, ball_share, panels
 from leastnoise.losses.cut_cube import CutCubeLoss, cut_cube_loss, rough_ball_part
-from leastnoise.roots import brentq
 from leastnoise.sampling.cut_cube import MOST_ANSWERS, CutCubeSampler
 
 _LEAST_WHOLE = 3.0  # σ on the integers from which rounding adds 1/12 to the variance, to 1e-15
@@ -312,6 +311,7 @@ def cut_cube(
 @lru_cache(maxsize=64)  # a design asks for the sigma it ends with twice
 def _best_square(dimension: int, sigma: float, delta: float) -> float:
     """The C of unit sensitivity for which the ball part is `delta` at ε = 1/b."""
+    from scipy import optimize  # 0.2 s that nobody else waits for who reads a law
 
     @cache
     def excess(square: float) -> float:
@@ -328,4 +328,4 @@ def _best_square(dimension: int, sigma: float, delta: float) -> float:
         least, most = 0.9 * least, least
         if ball_share(dimension, least)[1] < _SELDOM:
             raise InvalidParameterError("batch", dimension, "to be smaller: take sphere()")
-    return float(brentq(excess, least, most, xtol=_CLOSE * least, rtol=_CLOSE))
+    return float(optimize.brentq(excess, least, most, xtol=_CLOSE * least, rtol=_CLOSE))

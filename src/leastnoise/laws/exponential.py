@@ -23,6 +23,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy import optimize
 
 from leastnoise.errors import InvalidParameterError, at_least, one_of, positive
 from leastnoise.lattice.bodies.base import Body
@@ -33,7 +34,6 @@ from leastnoise.lattice.steps import step_of
 from leastnoise.laws.base import Domain
 from leastnoise.laws.classic import end_exponent
 from leastnoise.laws.norm import NormNoise
-from leastnoise.roots import brentq
 
 _DROP = 80.0  # a law stops listing shells where they hold e^−80 of the fullest one
 _COARSE = 3.0  # of loss a step, below which finer bins need more noise
@@ -173,7 +173,7 @@ def _scale_of(body: Body, sigma: float) -> float:
         high, width = high + width, 2.0 * width
     if low == high:
         return math.exp(low)
-    return math.exp(brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200))
+    return math.exp(optimize.brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=200))
 
 
 def law_of_scale(

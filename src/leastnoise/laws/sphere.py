@@ -75,7 +75,6 @@ from leastnoise.laws.variance_gamma import log_bessels, log_gamma_ratio, log_tai
 from leastnoise.laws.whole import check_joint, middle_above, whole_quantile
 from leastnoise.losses.base import Loss, unproven_below
 from leastnoise.losses.sphere import ball_loss
-from leastnoise.roots import brentq
 from leastnoise.sampling.sphere import SphereSampler
 
 # scale in whole numbers from which their variance is summed as a Fourier series
@@ -299,6 +298,7 @@ def _whole_variance(dimension: int, scale: float) -> float:
 
 def _whole_scale(sigma: float, dimension: int) -> float:
     """b of the law whose rounded noise has the standard deviation `sigma`, which grows with b."""
+    from scipy import optimize  # 0.2 s that nobody else waits for who reads a law
 
     def excess(log_scale: float) -> float:
         return math.log(max(_whole_variance(dimension, math.exp(log_scale)), 1e-300) / sigma**2)
@@ -312,4 +312,4 @@ def _whole_scale(sigma: float, dimension: int) -> float:
         high, width = high + width, 2.0 * width
     if low == high:
         return math.exp(low)
-    return math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))
+    return math.exp(optimize.brentq(excess, low, high, xtol=1e-15, rtol=1e-15))

@@ -27,6 +27,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
 
 from leastnoise.errors import AccountingError
 from leastnoise.lattice.shells import Floats
@@ -224,8 +225,6 @@ class SumOfSquares:
     @staticmethod
     def near(answers: int, top: float) -> SumOfSquares:
         """Tilt and lattice."""
-        from scipy import optimize  # 0.2 s that only this law waits for
-
         if answers < FEWEST - 1:
             raise AccountingError(
                 f"Expected at least {FEWEST} answers for the cut cube law, not {answers}."

@@ -28,7 +28,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import optimize, special
 
 from leastnoise.errors import AccountingError
 from leastnoise.lattice.shells import Floats
@@ -276,8 +276,6 @@ class Radii:
 
 def _heaviest(loss: CutCubeLoss, epsilon: float) -> tuple[float, float]:
     """About the radius that most of δ(ε) comes from, and log δ."""
-    from scipy import optimize  # 0.2 s that only this law waits for
-
     d = loss.dimension
 
     def level(rho: float) -> float:

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from leastnoise.lattice.shells import Floats
-from leastnoise.roots import brentq
 from leastnoise.solver.budget import Cubes, LatticeBudget
 from leastnoise.solver.certificate import hull_at
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import linprog
 
 from leastnoise.lattice.shells import Floats
 from leastnoise.solver.problem import RenyiProblem
@@ -169,13 +169,6 @@ def least_budget_within(
     if result.status != 0:
         return None
     return problem.budget * float(result.fun), np.asarray(result.x[:n], dtype=np.float64)
-
-
-def linprog(*arguments: Any, **options: Any) -> Any:
-    """scipy's linear program, which takes 0.2 s to import: only who has one waits for it."""
-    from scipy import optimize
-
-    return optimize.linprog(*arguments, **options)
 
 
 def _rows(

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from leastnoise.errors import InvalidParameterError
 from leastnoise.lattice.shells import Floats
-from leastnoise.roots import brentq
 from leastnoise.solver import pairs
 from leastnoise.solver.certificate import Bound, lower_bound
 from leastnoise.solver.pairs import PairSystem, Value

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from leastnoise.cost import Cost, quadratic
 from leastnoise.errors import InvalidParameterError, at_least, positive, positive_integer
@@ -32,7 +33,6 @@ from leastnoise.lattice.shells import Floats
 from leastnoise.lattice.steps import shift_in_steps
 from leastnoise.laws.base import Domain
 from leastnoise.laws.lattice import LatticeNoise
-from leastnoise.roots import brentq
 from leastnoise.solver.budget import Cubes, LatticeBudget
 
 _NEGLIGIBLE = 46.0  # e^−46 = 1e-20

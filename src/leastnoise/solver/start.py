@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
 
 from leastnoise.errors import InvalidParameterError
 from leastnoise.lattice.shells import Floats
-from leastnoise.roots import brentq
 from leastnoise.solver.budget import LatticeBudget
 from leastnoise.solver.staircase import Staircase, best_staircase
 
