@@ -453,8 +453,8 @@ MUTANTS: list[Mutant] = [
         "releases/data/queries.py",
         "releases/test_distinct.py",
         (
-            "view = view if plan.person is None else view.distinct()",
-            "view = view",
+            "return view if plan.person is None else view.distinct()",
+            "return view",
             "rows that repeat a value take the room of others",
         ),
     ),

@@ -1,5 +1,6 @@
-"""The second judge on designs in the range of the paper's figures and on random laws: whether it proves what
-the first one states, how far its bounds on δ(ε) are from the stated δ, and how long it takes.
+"""The second judge on designs in the range of the paper's figures and on random laws: whether it
+proves what the first one states, how far its bounds on δ(ε) are from the stated δ, and how long it
+takes.
 
 *slack* is 1 − upper/δ and *below* 1 − lower/δ; *first* and *second* are seconds of the processor of
 the two judges.
