@@ -2,10 +2,10 @@
 
 c = 0 is the sphere law (`laws.sphere`). A larger core trades noise for the attacker's advantage,
 and within 0.1 % of the best profile of the length that was found: beyond the core the logarithm
-falls as fast as ε allows, within it nothing is revealed. Ten answers at ε = 1, δ = 1e-6
-have σ = 10.50 at an advantage of 0.12, and 12.18 at 0.10, where a linear program over spherical shells finds 10.50
-and 12.18, the sphere bent towards normal noise (`laws.bent_sphere`) needs 10.82 and 12.67, and
-normal noise 13.36 (`losses.flat_sphere` is the judge).
+falls as fast as ε allows, within it nothing is revealed. Ten answers at ε = 1, δ = 1e-6 have
+σ = 10.50 at an advantage of 0.12, and 12.18 at 0.10, where a linear program over spherical shells
+finds 10.50 and 12.18, the sphere bent towards normal noise (`laws.bent_sphere`) needs 10.82 and
+12.67, and normal noise 13.36 (`losses.flat_sphere` is the judge).
 
 **Cores** are multiples of 1/64: then the length is drawn exactly (`sampling.flat_sphere`).
 
