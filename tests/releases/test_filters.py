@@ -391,6 +391,11 @@ def test_columns_of_other_types_are_refused_before_a_row_is_read(statistic, more
 
 def test_a_derived_column_is_new_and_a_statistic_of_it_needs_numbers():
     table = pyarrow.table({"age": [1], "months": [2]})
+    with pytest.raises(PlanError, match="'Months', but for capitals"):
+        open_table(
+            plan_of((Statistic("count"),), one_row_per_person=True),
+            pyarrow.table({"age": [1], "Months": [2]}),
+        )
     with pytest.raises(PlanError, match="is a column of the table"):
         open_table(plan_of((Statistic("count"),), one_row_per_person=True), table)
     asked = Statistic("sum", column="kind", lower=0, upper=1, pitch=1, missing="drop")

@@ -4,6 +4,7 @@ what decides it by more than is said."""
 import itertools
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,13 +17,13 @@ import pyarrow
 
 from leastnoise import Ledger, release
 from leastnoise.accountant.privacy_loss import PrivacyLoss
-from leastnoise.errors import PlanError, UnsupportedError
+from leastnoise.errors import DesignError, PlanError, UnsupportedError
 from leastnoise.releases.data.counts import aggregate, persons_by_key
 from leastnoise.releases.data.opening import open_table
 from leastnoise.releases.explanation import explained
 from leastnoise.releases.noise.discovery import cut_geometric, interval_of_shown, threshold_of
 from leastnoise.releases.noise.found_keys import most_of_each, with_found
-from leastnoise.releases.noise.mechanism import mechanism
+from leastnoise.releases.noise.mechanism import known_mechanism, mechanism
 from leastnoise.releases.noise.search import composed_epsilon
 from leastnoise.releases.noise.sensitivity import DISCOVERS, is_checks
 from leastnoise.releases.plan.file import plan_from
@@ -462,3 +463,13 @@ def test_small_counts_are_not_shown_and_say_so():
     assert mechanism(plain).laws == mechanism(plan).laws
     assert "suppress_below" not in str(plain.describe())
     assert Fraction(done.epsilon) <= 1
+
+
+def test_noise_that_finds_no_keys_is_refused_before_a_row_is_read():
+    """The quick noise of a first answer would leave the draws that find keys unpaid."""
+    plan = plan_of(Statistic("persons", group_by=WARD), Statistic("count", group_by=WARD), **IDS)
+    with pytest.raises(DesignError, match="Keys are found with noise that ends"):
+        known_mechanism(plan)
+    unpaid = replace(mechanism(plan), threshold=None)
+    with pytest.raises(PlanError, match="finds no keys"):
+        release(plan, table=pyarrow.table({"id": ["a"], "ward": ["A"]}), prepared=unpaid)

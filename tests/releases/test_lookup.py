@@ -211,5 +211,11 @@ def test_declarations_that_cannot_be_meant(tmp_path):
     with pytest.raises(PlanError, match="no computed one"):
         plan_of((Statistic("count"),), one_row_per_person=True, derive={"ward": "days + 1"})
     plan = plan_of((Statistic("count"),), one_row_per_person=True, derive={})
+    for name in ("Ward", "WARD"):
+        other = Lookup("ward", ("A",), {name: ("north",)}, {name: "text"})
+        asked = (Statistic("count", group_by={name: ["north"]}),)
+        wanted = plan_of(asked, (other,), derive={}, one_row_per_person=True)
+        with pytest.raises(PlanError, match="'ward', but for capitals"):
+            open_table(wanted, pyarrow.table({"ward": ["A"]}))
     with pytest.raises(PlanError, match="is a column of the table"):
         open_table(plan, pyarrow.table({"ward": ["A"], "beds": [1]}))

@@ -23,6 +23,7 @@ from leastnoise.releases.explanation import explained  # noqa: E402
 from leastnoise.releases.noise.mechanism import mechanism  # noqa: E402
 from leastnoise.releases.noise.one_view import loss_of  # noqa: E402
 from leastnoise.releases.noise.sensitivity import blocks, is_checks  # noqa: E402
+from leastnoise.releases.noise.spreads import one_view  # noqa: E402
 from leastnoise.releases.noise.tree_levels import TreeAsked, chosen_trees  # noqa: E402
 from leastnoise.releases.plan.plan import Plan  # noqa: E402
 from leastnoise.releases.plan.source import CsvFile  # noqa: E402
@@ -449,3 +450,22 @@ def test_plans_without_quantiles_keep_their_hash():
     plain = Statistic("mean", **AGE).describe()
     assert "at" not in plain
     assert Statistic("median", **AGE).describe()["at"] == [0.5]
+
+
+def test_complete_keys_of_a_tree_alone_are_no_keys_of_the_one_view():
+    """A key that only a quantile declares as complete says of every statistic which rows count."""
+    days = {"column": "days", "lower": 0, "upper": 7, "pitch": 1, "missing": "drop"}
+    complete = {"ward": {"values": ["A"], "complete": True}}
+    tree = Statistic("quantile", **days, at=(0.5,), group_by=complete)
+    counts = (Statistic("count"), Statistic("count", group_by={"days": [1, 2, 3]}, name="by days"))
+    bounds = {"person": "id", "rows_per_person": 3, "groups_per_person": 3}
+    plan = Plan("c", None, "add/remove", (*counts, tree), 1.0, 1e-6, **bounds)
+    assert one_view(plan) is None
+    rows = [("a", "A", 1), ("a", "B", 2), ("b", "A", 3), ("b", "A", 3)]
+    columns = dict(zip(("id", "ward", "days"), map(list, zip(*rows, strict=True)), strict=True))
+    made = mechanism(plan)
+    table = open_table(plan, pa.table(columns))
+    found = [aggregate(plan, table, block) for block in made.blocks]
+    # The row of ward B counts nowhere.
+    assert found[0] == {(): (3,)}
+    assert found[1] == {("1",): (1,), ("2",): (0,), ("3",): (2,)}

@@ -250,6 +250,8 @@ def _noise(plan: Plan, prepared: Mechanism | None, told: Progress) -> Mechanism:
         raise PlanError(
             "The prepared noise belongs to another plan: call mechanism(plan) for this one."
         )
+    if plan.discovering and made.threshold is None:
+        raise PlanError("The prepared noise finds no keys: call mechanism(plan) for this plan.")
     told("designing the noise", 1.0)
     return made
 

@@ -22,9 +22,10 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
             raise PlanError(
                 f"The table has no column {name!r}{_instead(name, sorted(types), is_lines)}."
             )
+    taken = list(types)
     for name in plan.derive:
-        if name in types:
-            raise PlanError(f"[derive] {name} is a column of the table: give it another name.")
+        check_new(f"[derive] {name}", name, taken)
+        taken.append(name)
     for one in _readings(plan):
         if one.column in types:
             _check_reading(one, types[one.column])
@@ -36,6 +37,15 @@ def check_columns(plan: Plan, types: dict[str, Any], is_lines: bool) -> None:
             _check_told_apart(plan, str(statistic.column), types)
         elif statistic.column is not None:
             _check_values(plan, statistic.column, types)
+
+
+def check_new(what: str, name: str, taken: Sequence[str]) -> None:
+    """A PlanError where a computed column has the name of another one. Engines do not all tell
+    capitals apart: DuckDB would read the table's column in its place."""
+    for other in taken:
+        if other.casefold() == name.casefold():
+            but = "" if other == name else f" {other!r}, but for capitals"
+            raise PlanError(f"{what} is a column of the table{but}: give it another name.")
 
 
 def _check_keys(plan: Plan, group_by: Sequence[Key], types: dict[str, Any]) -> None:

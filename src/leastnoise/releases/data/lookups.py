@@ -9,6 +9,7 @@ from typing import Any
 from leastnoise.errors import PlanError
 from leastnoise.optional import required as extra
 from leastnoise.releases.data import expressions as sql
+from leastnoise.releases.data.columns import check_new
 from leastnoise.releases.data.labels import key_label
 from leastnoise.releases.data.table import Table
 from leastnoise.releases.plan.lookup import Lookup, Public
@@ -31,10 +32,7 @@ def types_with_lookups(plan: Plan, types: dict[str, Any]) -> dict[str, Any]:
                 )
             lookup.key(are_texts=bool(kind.is_string()))
         for name, kind in lookup.kinds.items():
-            if name in types:
-                raise PlanError(
-                    f"The lookup column {name!r} is a column of the table: give it another name."
-                )
+            check_new(f"The lookup column {name!r}", name, list(found))
             found[name] = ibis.dtype(_TYPES[kind])
     return found
 

@@ -274,10 +274,14 @@ def known_mechanism(plan: Plan) -> Mechanism:
 
     Raises:
         PlanError: the plan has no δ, or asks for a number that is public already.
-        DesignError: Gaussian noise cannot serve it: its sigmas are all declared.
+        DesignError: Gaussian noise cannot serve it: its sigmas are all declared, or it finds keys.
     """
     if plan.delta is None:
         raise PlanError("The plan declares no delta: declare one, such as 1e-9.")
+    if plan.discovering:
+        raise DesignError(
+            "Keys are found with noise that ends, which Gaussian noise does not: design the plan."
+        )
     asked = blocks(plan)
     layout = layouts(asked, asked)[-1]  # the last: each answer by itself
     left, share = layout.left_for_answers(plan.epsilon, plan.delta)
@@ -285,7 +289,7 @@ def known_mechanism(plan: Plan) -> Mechanism:
         layout.specs, left, share, layout.left_of_cap(plan.epsilon, plan.advantage)
     )
     if found is None:
-        raise DesignError("No Gaussian noise serves this plan: its sigmas are all declared.")
+        raise DesignError("No Gaussian noise serves this plan as each answer by itself.")
     laws, epsilon = sampled_within(
         (*found.laws, *_check_laws(layout, plan.epsilon, plan.delta)[:1]), plan.epsilon, plan.delta
     )

@@ -110,6 +110,8 @@ def one_view(plan: Plan) -> OneView | None:
     statistics = _of_the_view(plan)
     if plan.person is None or not statistics or not all(map(_may_share_rows, statistics)):
         return None
+    if not set(plan.complete_keys) <= set(view_keys(plan)):  # a tree's own say which rows count
+        return None
     groupings = dict.fromkeys(one.group_by for one in statistics if one.kind not in COUNTED_ONCE)
     limits = [contribution_bounds(plan, grouping) for grouping in groupings]
     rows = int(plan.rows_per_person or 1)
