@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS = 1
 
 # The tests of what a guarantee rests on keep in .coverage what they ran through of the packages named in pyproject.toml. To
 # watch takes half as long again, so the others are not watched.
-WATCHED := tests/proof tests/lattice tests/laws tests/accountant tests/sampling tests/files tests/ledger tests/releases tests/series tests/interop
+WATCHED := tests/proof tests/floors tests/lattice tests/laws tests/accountant tests/sampling tests/files tests/ledger tests/releases tests/series tests/interop
 COVERED := --cov --cov-report= $(WATCHED)
 
 # Designs noise, releases ten means of two tables, writes reports and pictures to out/demo.

@@ -146,7 +146,7 @@ def test_measured_errors_of_sums_and_differences(made):
     forms = ({names[0]: 1}, {names[0]: 1, names[1]: -1}, dict.fromkeys(names, 1))
     errors, stated = [[], [], []], {}
     for seed in range(400):
-        drawn = _drawn(made, InsecureSeededEntropy(seed), [Fraction(0)] * len(made.entries))
+        drawn = _drawn(InsecureSeededEntropy(seed), made, [Fraction(0)] * len(made.entries))
         noisy = [float(noise) * worth(made, i) for i, noise in enumerate(drawn)]
         rows = estimate.rows(one, made, noisy)
         value = {row.statistic: row.value for row in rows}

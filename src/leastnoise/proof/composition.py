@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 from leastnoise.errors import AccountingError
 from leastnoise.proof.balls import Ball, Polynomial, above, arb, arb_poly, ball, beneath, positive
@@ -193,15 +194,15 @@ def composed(parts: Parts, pitch: float, spare: float) -> Composed:
     """All releases on a grid of about this pitch, `spare` being a δ that is next to nothing."""
     pitch = _aligned(parts, pitch)
     releases = sum(count for _, count in parts)
+    if not releases:
+        raise AccountingError("Nothing is released.")
     each = spare / (64.0 * releases)
-    sums, mass, surely = None, arb(1), arb(1)
+    powered, mass, surely = [], arb(1), arb(1)
     for pair, count in parts:
         one, mass_of_one, finite = _one_release(pair, pitch, each)
-        powered = one.power(count, each)
-        sums = powered if sums is None else sums.times(powered, each)
+        powered.append(one.power(count, each))
         mass, surely = mass * mass_of_one**count, surely * finite**count
-    if sums is None:
-        raise AccountingError("Nothing is released.")
+    sums = reduce(lambda so_far, more: so_far.times(more, each), powered)
     return Composed(sums, pitch, mass - sums.law(1), 1 - surely, mass)
 
 

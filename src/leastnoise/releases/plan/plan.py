@@ -232,7 +232,7 @@ class Plan:
     def _check_lookups(self) -> None:
         """What is looked up is new, and by a column of the table itself."""
         names = [name for lookup in self.lookups for name in lookup.columns]
-        taken = {self.person, *self.derive, *(reading.column for reading in self.columns)}
+        taken = [self.person, *self.derive, *(reading.column for reading in self.columns)]
         for name in names:
             if name in taken or names.count(name) > 1:
                 raise PlanError(f"The lookup column {name!r} has the name of another: rename it.")
