@@ -14,13 +14,14 @@ from leastnoise.artefact.rigorous import proof_of_draws
 from leastnoise.changes import BOX, Box
 from leastnoise.errors import AccountingError, InvalidParameterError, UnsupportedError
 from leastnoise.laws.bent_sphere import BentSphereNoise
-from leastnoise.laws.correlated import normal
+from leastnoise.laws.correlated import correlated, normal
 from leastnoise.laws.exponential import range_law, touched_law
-from leastnoise.proof import changes, composition
+from leastnoise.proof import changes, composition, norms, shells
 from leastnoise.proof.balls import above, ball, beneath
 from leastnoise.proof.changes import read_changes, squared_length, tied_length
+from leastnoise.proof.norms import norm_counts, range_pair
 from leastnoise.proof.pairs import FinitePair, NormalPair
-from leastnoise.proof.shells import read_shells
+from leastnoise.proof.shells import cube_pair, read_shells
 from leastnoise.proof.theorem import Proof
 
 D = 1e-6
@@ -124,3 +125,40 @@ def test_changes_of_few_answers_are_for_laws_of_as_many():
     assert proof_of_draws([(law, 1.0, 1, Box(touched=1))], 3.0, D).ok
     one_way = exact(range_law(6.0, 3), delta=D)
     assert proof_of_draws([(one_way, 1.0, 1, OneSided(touched=2))], 3.0, D).ok
+
+
+RISING = {"first": 1, "weights": ["2", "2"], "bits": 2}  # nothing at 0, and then no less
+
+
+def test_laws_that_rise_are_tried_shift_by_shift_or_refused(monkeypatch):
+    line = read_shells(RISING, None, 1)
+    # {−2, −1, 1, 2} moved by 2 shares one place in four with itself, moved by 1 two of them.
+    assert float(cube_pair(line, 1, 2).profile([ball(0)])[0]) == pytest.approx(0.75)
+    monkeypatch.setattr(shells, "_MOST_WORK", 1)
+    with pytest.raises(UnsupportedError, match="so many shifts to try"):
+        cube_pair(line, 1, 2)
+    with pytest.raises(UnsupportedError, match="several answers whose probabilities rise"):
+        cube_pair(read_shells(RISING, None, 2), 2, 1)
+    with pytest.raises(UnsupportedError, match="of a norm whose probabilities rise"):
+        range_pair(read_shells(RISING, norm_counts("range", 2, 2, 3), 2), 2, 2, 1)
+
+
+def test_a_norm_with_too_much_to_count_is_judged_as_a_pure_law(monkeypatch):
+    """Every loss is then what the heights allow: never less than what counting finds."""
+    law = exact(range_law(6.0, 3), delta=D)
+    counted = proof_of_draws([(law, 1.0, 1, OneSided())], 0.1, D)
+    monkeypatch.setattr(norms, "_MOST_WORK", 0)
+    pure = proof_of_draws([(law, 1.0, 1, OneSided())], 0.1, D)
+    assert counted.upper <= pure.upper
+
+
+def test_correlated_noise_for_a_length():
+    law = correlated(8.0, 4)
+    assert proof_of_draws([(law, 1.0, 1, Euclidean(1.0))], 5.0, D).ok
+
+
+def test_many_releases_are_not_listed():
+    noise = exact(discrete_gaussian(40.0), delta=D, compositions=200)
+    found = proof_of_draws([(noise, 1.0, 200, BOX)], 3.0, D)
+    assert found.ok
+    assert "on a grid" in found.how

@@ -139,7 +139,7 @@ class Statistic:
     def __post_init__(self) -> None:
         if self.kind == "median":  # type: ignore[comparison-overlap]
             self._check_median()
-        if self.kind in _EXTREMES:
+        if isinstance(self.kind, str) and self.kind in _EXTREMES:
             raise PlanError(
                 f"A {self.kind} is the value of one person, which no noise can hide: ask for kind "
                 f'= "quantile" with at = [{_EXTREMES[self.kind]}], beyond which one in twenty is.'
