@@ -207,7 +207,7 @@ def published_noise(
     Example:
         >>> few = PublishedSettings(iterations=50, last=100, step=0.25)
         >>> found = published_noise(delta=1e-6, compositions=10, sigma=2.0, settings=few)
-        >>> found.moments_epsilon < found.history.moments_epsilon[0]
+        >>> bool(found.moments_epsilon < found.history.moments_epsilon[0])
         True
     """
     settings = PublishedSettings() if settings is None else settings

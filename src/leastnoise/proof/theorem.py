@@ -94,7 +94,7 @@ def prove(uses: Sequence[DrawnUse], points: Sequence[tuple[float, float]]) -> tu
     Example:
         >>> law = {"batch": 1, "step": 1.0, "domain": "integer", "bits": 64, "first": 0}
         >>> law["weights"] = ["8000000000000000", "8000000000000000"]
-        >>> prove([DrawnUse(law)], [(0.7, 0.25)])[0].ok  # P(0) = 1/2, P(±1) = 1/4, and no more
+        >>> prove([DrawnUse(law)], [(0.7, 0.251)])[0].ok  # P(0) = 1/2, P(±1) = 1/4, and no more
         True
     """
     with enclosed():
